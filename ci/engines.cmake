@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# Where the engines come from, and how one is made into a single object whose other symbols nobody sees, so that OpenSSL
+# and BoringSSL live in one program. Breaks if an archive is built with LTO: ld -r then finds no code.
+
+# paldiff_find_engines: fills empty PALDIFF_*_ROOT from ci/deps.
+function(paldiff_find_engines)
+  if(PALDIFF_OPENSSL_ROOT AND PALDIFF_BORINGSSL_ROOT)
+    return()
+  endif()
+  execute_process(
+    COMMAND ${CMAKE_SOURCE_DIR}/ci/deps --sanitizer ${PALDIFF_SANITIZER} --cc ${CMAKE_C_COMPILER} --cxx ${CMAKE_CXX_COMPILER}
+    OUTPUT_VARIABLE lines RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "the engines could not be built: see above")
+  endif()
+  foreach(engine OPENSSL BORINGSSL)
+    string(TOLOWER ${engine} name)
+    if(NOT PALDIFF_${engine}_ROOT AND lines MATCHES "(^|\n)${name} ([^\n]+)")
+      set(PALDIFF_${engine}_ROOT ${CMAKE_MATCH_2} PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
+# paldiff_check_engine: MSan reports nonsense about memory that code without its instrumentation wrote.
+function(paldiff_check_engine name root)
+  if(NOT EXISTS ${root}/lib/libcrypto.a OR NOT EXISTS ${root}/include/openssl/evp.h)
+    message(FATAL_ERROR "${name}: ${root} has no lib/libcrypto.a and include/openssl/evp.h")
+  endif()
+  if(PALDIFF_SANITIZER STREQUAL "memory")
+    execute_process(COMMAND ${CMAKE_NM} ${root}/lib/libcrypto.a OUTPUT_VARIABLE symbols ERROR_QUIET)
+    if(NOT symbols MATCHES "__msan_")
+      message(FATAL_ERROR "${name}: ${root} is not built for MSan; leave PALDIFF_*_ROOT empty, or build it with -fsanitize=memory")
+    endif()
+  endif()
+endfunction()
+
+# paldiff_add_engine(NAME ROOT SOURCE...): target paldiff_engine_NAME; its one global symbol is pal_port_NAME.
+function(paldiff_add_engine name root)
+  paldiff_check_engine(${name} ${root})
+  add_library(paldiff_code_${name} OBJECT ${ARGN})
+  target_link_libraries(paldiff_code_${name} PRIVATE paldiff_base)
+  target_include_directories(paldiff_code_${name} SYSTEM BEFORE PRIVATE ${root}/include)
+  target_compile_definitions(paldiff_code_${name} PRIVATE PAL_ENGINE_PORT=pal_port_${name})
+  set_target_properties(paldiff_code_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  # One flag for the whole program, or ASan takes every global that is registered twice for a duplicate.
+  set(once ___asan_globals_registered)
+  set(object ${CMAKE_BINARY_DIR}/engine_${name}.o)
+  add_custom_command(OUTPUT ${object}
+    COMMAND ${PALDIFF_LD} -r -d --force-group-allocation -o ${object}.all $<TARGET_OBJECTS:paldiff_code_${name}> ${root}/lib/libcrypto.a
+    COMMAND ${PALDIFF_OBJCOPY} --keep-global-symbol=pal_port_${name} --keep-global-symbol=${once} --weaken-symbol=${once}
+            ${object}.all ${object}
+    COMMAND ${CMAKE_COMMAND} -E rm ${object}.all
+    DEPENDS paldiff_code_${name} $<TARGET_OBJECTS:paldiff_code_${name}> ${root}/lib/libcrypto.a
+    COMMAND_EXPAND_LISTS VERBATIM)
+  add_custom_target(paldiff_object_${name} DEPENDS ${object})
+  add_library(paldiff_engine_${name} INTERFACE)
+  target_link_libraries(paldiff_engine_${name} INTERFACE ${object})
+  add_dependencies(paldiff_engine_${name} paldiff_object_${name})
+endfunction()
+
+# GNU binutils: lld's -r leaves common symbols (OPENSSL_ia32cap_P) without storage, whatever -d says.
+find_program(PALDIFF_LD ld.bfd REQUIRED)
+find_program(PALDIFF_OBJCOPY objcopy REQUIRED)
+mark_as_advanced(PALDIFF_LD PALDIFF_OBJCOPY)
+paldiff_find_engines()

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mutants.c: the table of mutants, and making a port out of one.
+ */
+#include "mutants.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+const struct mutant mutants[] = {
+#define MUTANT(area, mistake, rule, witness, source)                                                                   \
+    {#area "_" #mistake, #area, rule, witness, source, mutant_##area##_##mistake},
+#include "mutants.def"
+#undef MUTANT
+};
+
+const size_t num_mutants = sizeof(mutants) / sizeof(mutants[0]);
+
+const struct pal_hmac_ops *mutant_good_hmac[PAL_NUM_MODES];
+const struct pal_aead_ops *mutant_good_aead[PAL_NUM_MODES];
+static atomic_uint_fast64_t fired;
+
+const struct mutant *mutant_find(const char *name)
+{
+    for (size_t i = 0; i < num_mutants; i++) {
+        if (strcmp(mutants[i].name, name) == 0) {
+            return &mutants[i];
+        }
+    }
+    return NULL;
+}
+
+const struct pal_port *mutant_port(const struct mutant *mutant, const struct pal_port *good)
+{
+    static struct pal_port port;
+    static struct mutant_tables tables;
+    port = *good;
+    for (size_t mode = 0; mode < PAL_NUM_MODES; mode++) {
+        mutant_good_hmac[mode] = good->hmac[mode];
+        mutant_good_aead[mode] = good->aead[mode];
+        tables.hmac[mode] = *good->hmac[mode];
+        tables.aead[mode] = *good->aead[mode];
+        port.hmac[mode] = &tables.hmac[mode];
+        port.aead[mode] = &tables.aead[mode];
+    }
+    mutant->install(&tables);
+    fired = 0;
+    return &port;
+}
+
+uint64_t mutant_fired(void)
+{
+    return fired;
+}
+
+void mutant_fire(void)
+{
+    fired++;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * trace.h: what one world did with one scenario, step by step, and nothing else: no addresses, no clock, no handles.
+ * Worlds write it, rules read it. It is not a log for people; `paldiff show` prints it.
+ */
+#ifndef PALDIFF_TRACE_H
+#define PALDIFF_TRACE_H
+
+#include "pal.h"
+
+#define TRACE_THREADS_MAX 4u
+#define TRACE_STEPS_MAX (64u + TRACE_THREADS_MAX + 1u) /* a scenario's steps, what its threads add at the end, the end */
+#define TRACE_SLOTS_MAX 2u
+
+enum trace_fact {
+#define FACT(name, text) FACT_##name,
+#include "facts.def"
+#undef FACT
+    NUM_FACTS
+};
+
+const char *trace_fact_name(enum trace_fact fact);
+
+/* trace_role: what a step is to a rule, whatever the area calls it. */
+enum trace_role {
+    ROLE_OTHER,   /* the caller's own doing: sets a key, chooses a thread */
+    ROLE_MESSAGE, /* a whole message, or the end of one: has an output */
+    ROLE_START,   /* opens a message */
+    ROLE_UPDATE,  /* adds to it */
+    ROLE_FINISH,  /* ends it: has an output, and uses what ROLE_START was given */
+    ROLE_DROP,    /* the thread's slots are gone */
+    ROLE_END      /* after the last step: everything was dropped */
+};
+
+/* trace_step: views point into memory that lives as long as the trace. */
+struct trace_step {
+    enum trace_role role;
+    uint32_t op; /* row in the target's language */
+    uint32_t thread;
+    enum pal_status status;
+    struct pal_view key; /* as it was given */
+    struct pal_view out; /* the caller's whole buffer after the step */
+    size_t out_len;      /* as the port reported it; 0 unless PAL_OK */
+    uint32_t facts[NUM_FACTS];
+};
+
+/* trace: the world's name parts, and its steps in order. */
+struct trace {
+    const char *engine;
+    enum pal_mode mode;
+    size_t num_steps;
+    struct trace_step steps[TRACE_STEPS_MAX];
+};
+
+/* trace_hash: FNV-1a over everything above but the world's name. The same in every build. */
+uint64_t trace_hash(const struct trace *trace);
+
+/* trace_step_has_output: whether the step is one whose bytes and acceptance are compared. */
+bool trace_step_has_output(const struct trace_step *step);
+
+/* views_equal: same length, same bytes. */
+bool views_equal(struct pal_view a, struct pal_view b);
+
+#endif

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * crypt_world.c: plays a scenario of cached crypto contexts in one world, a run of steps of one thread at a time.
+ */
+#include "crypt_world.h"
+
+#include <string.h>
+
+#define OUT_FILL 0xa5u
+#define OUT_LEN_MARK 0x5eedu
+#define ROOM_MORE 7u
+#define SMALL_PART 61u /* odd, below every block length */
+
+const char *const crypt_tail_names[CRYPT_TAILS] = {"0",   "1",   "15",  "16",  "17",  "32",  "55",   "56",   "63",
+                                                   "64",  "65",  "111", "112", "127", "128", "129", "1000", "8193"};
+static const uint32_t tail_lens[CRYPT_TAILS] = {0,  1,  15,  16,  17,  32,  55,  56,   63,
+                                                64, 65, 111, 112, 127, 128, 129, 1000, 8193};
+const char *const crypt_parts_names[CRYPT_NUM_PARTS] = {"whole", "halves", "small", "empties", "null"};
+const char *const crypt_room_names[CRYPT_NUM_ROOMS] = {"exact", "more", "less", "none"};
+
+/* Registers at the start: 1 differs from 0 in its last byte only, 2 is a prefix of 0, 3 goes on after 0. A cache that
+ * compares addresses, lengths or beginnings confuses them. */
+static const size_t register_lens[CRYPT_KEYS] = {32, 32, 16, 200};
+
+static void register_write(struct crypt_world *world, uint32_t index, struct pal_view bytes)
+{
+    struct crypt_register *reg = &world->registers[index];
+    size_t len = bytes.len > world->area->key_len_min ? bytes.len : world->area->key_len_min;
+    bool in_place = reg->data != NULL && reg->len == len;
+    if (!in_place) {
+        reg->data = arena_take(&world->world->arena, len, 0);
+        reg->len = len;
+        reg->used = false;
+    }
+    for (size_t i = 0; i < len; i++) {
+        uint8_t byte = i < bytes.len ? bytes.data[i] : (uint8_t)(i * 7 + 1);
+        reg->changed |= in_place && reg->used && reg->data[i] != byte;
+        reg->data[i] = byte;
+    }
+}
+
+static void registers_init(struct crypt_world *world)
+{
+    uint8_t bytes[CRYPT_KEY_LEN_MAX];
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (uint8_t)(0x41 + i * 13);
+    }
+    for (uint32_t index = 0; index < CRYPT_KEYS; index++) {
+        uint8_t last = bytes[register_lens[1] - 1];
+        bytes[register_lens[1] - 1] ^= index == 1 ? 1 : 0;
+        register_write(world, index, (struct pal_view){bytes, register_lens[index]});
+        bytes[register_lens[1] - 1] = last;
+    }
+}
+
+static struct pal_view take_part(struct crypt_world *world, struct pal_view text, size_t from, size_t to)
+{
+    uint8_t *data = arena_take(&world->world->arena, to - from, 0);
+    if (to > from) {
+        memcpy(data, text.data + from, to - from);
+    }
+    return (struct pal_view){data, to - from};
+}
+
+struct pal_view crypt_key(struct crypt_world *world, struct trace_step *trace, uint32_t index, size_t len)
+{
+    struct crypt_register *reg = &world->registers[index];
+    struct pal_view key = {reg->data, len < reg->len ? len : reg->len};
+    trace->facts[FACT_KEY_REGISTER] = index;
+    trace->facts[FACT_KEY_POKED] = reg->changed ? 1 : 0;
+    trace->key = take_part(world, key, 0, key.len);
+    world_env_watch(&world->world->env, trace->key);
+    return key;
+}
+
+void crypt_say(struct crypt_world *world, struct pal_view text)
+{
+    size_t room = CRYPT_SAID_MAX - world->said_len;
+    size_t len = text.len < room ? text.len : room;
+    if (len > 0) {
+        memcpy(world->said + world->said_len, text.data, len);
+    }
+    world->said_len += len;
+}
+
+struct pal_view crypt_text(struct crypt_world *world, struct pal_view literal, uint32_t tail)
+{
+    size_t len = literal.len + tail_lens[tail];
+    uint8_t *data = arena_take(&world->world->arena, len, 0);
+    if (literal.len > 0) {
+        memcpy(data, literal.data, literal.len);
+    }
+    for (size_t i = literal.len; i < len; i++) {
+        data[i] = (uint8_t)(i ^ (i >> 8) ^ 0x80u);
+    }
+    return (struct pal_view){data, len};
+}
+
+size_t crypt_cut(struct crypt_world *world, struct pal_view parts[CRYPT_PARTS_MAX], struct pal_view text,
+                 enum crypt_parts how)
+{
+    size_t half = text.len / 2;
+    size_t num = 0;
+    if (how == CRYPT_PARTS_NULL) {
+        parts[0] = text;
+        parts[1] = (struct pal_view){NULL, 1};
+        return 2;
+    }
+    if (how == CRYPT_WHOLE || world->world->mode == PAL_FRESH) {
+        parts[0] = text;
+        return 1;
+    }
+    if (how == CRYPT_SMALL) {
+        size_t piece = text.len <= CRYPT_PARTS_MAX ? 1 : SMALL_PART;
+        for (size_t at = 0; at < text.len; at += piece) {
+            bool last = num == CRYPT_PARTS_MAX - 1 || at + piece >= text.len;
+            parts[num++] = take_part(world, text, at, last ? text.len : at + piece);
+            if (last) {
+                break;
+            }
+        }
+        return num;
+    }
+    if (how == CRYPT_EMPTIES) {
+        parts[num++] = (struct pal_view){NULL, 0};
+    }
+    parts[num++] = take_part(world, text, 0, half);
+    if (how == CRYPT_EMPTIES) {
+        parts[num++] = take_part(world, text, half, half);
+    }
+    parts[num++] = take_part(world, text, half, text.len);
+    if (how == CRYPT_EMPTIES) {
+        parts[num++] = (struct pal_view){NULL, 0};
+    }
+    return num;
+}
+
+struct crypt_output crypt_output_take(struct crypt_world *world, size_t need, enum crypt_room room, struct pal_view input)
+{
+    struct crypt_output output = {.len = OUT_LEN_MARK, .cap = need};
+    switch (room) {
+    case CRYPT_ROOM_MORE:
+        output.cap = need + ROOM_MORE;
+        break;
+    case CRYPT_ROOM_LESS:
+        output.cap = need > 0 ? need - 1 : 0;
+        break;
+    case CRYPT_ROOM_NONE:
+        output.cap = 0;
+        break;
+    case CRYPT_ROOM_EXACT:
+    case CRYPT_NUM_ROOMS:
+        break;
+    }
+    output.memory = output.cap > input.len ? output.cap : input.len;
+    uint8_t *before = arena_take(&world->world->arena, output.memory, OUT_FILL);
+    output.data = arena_take(&world->world->arena, output.memory, OUT_FILL);
+    if (input.len > 0) {
+        memcpy(output.data, input.data, input.len);
+        memcpy(before, input.data, input.len);
+    }
+    output.before = before;
+    return output;
+}
+
+void crypt_output_done(const struct crypt_output *output, struct trace_step *trace, enum pal_status status, size_t wiped)
+{
+    size_t own = status == PAL_OK ? output->len : 0;
+    uint32_t dirt = (uint32_t)arena_fence_damage(output->data, output->memory);
+    own = status == PAL_BAD_TAG ? wiped : own;
+    for (size_t i = own; i < output->memory; i++) {
+        dirt += output->data[i] != output->before[i] ? 1 : 0;
+    }
+    dirt += status != PAL_OK && output->len != OUT_LEN_MARK ? 1 : 0;
+    trace->status = status;
+    trace->out = (struct pal_view){output->data, output->cap};
+    trace->out_len = status == PAL_OK ? output->len : 0;
+    trace->facts[FACT_DIRT] = dirt;
+    trace->facts[FACT_WIPE_LEN] = (uint32_t)wiped;
+}
+
+/* may_be_held: whether a slot of any thread may hold `key`, or a longer key that it is part of. */
+static bool may_be_held(const struct crypt_world *world, struct pal_view key)
+{
+    for (size_t thread = 0; thread < TRACE_THREADS_MAX; thread++) {
+        for (size_t slot = 0; slot < TRACE_SLOTS_MAX; slot++) {
+            const struct crypt_held *held = &world->held[thread][slot];
+            if (view_find(held->now, key) || view_find(held->tried, key)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* stale: live blocks with a key that nobody may hold any more, and that was not part of a text. */
+static uint32_t stale(const struct crypt_world *world, struct pal_view key)
+{
+    if (key.len == 0 || may_be_held(world, key)) {
+        return 0;
+    }
+    uint32_t found = world_env_blocks_with(&world->world->env, key);
+    return found > 0 && !view_find((struct pal_view){world->said, world->said_len}, key) ? found : 0;
+}
+
+static void note_memory(struct crypt_world *world, struct trace_step *trace)
+{
+    const struct world_env *env = &world->world->env;
+    struct pal_view said = {world->said, world->said_len};
+    bool by_text = false;
+    for (size_t i = 0; env->freed_keys > 0 && i < env->num_watched; i++) {
+        by_text |= view_find(said, env->watched[i]);
+    }
+    trace->facts[FACT_ALLOCATIONS] = env->allocations;
+    trace->facts[FACT_LIVE_BLOCKS] = env->live_blocks;
+    trace->facts[FACT_FREED_KEYS] += by_text ? 0 : env->freed_keys;
+}
+
+static void note_stats(struct crypt_world *world, struct trace_step *trace)
+{
+    struct pal_slot_stats now = {0};
+    struct pal_slot_stats *before = &world->stats[world->thread];
+    world->area->stats(world, &now);
+    trace->facts[FACT_MESSAGES] = (uint32_t)(now.messages - before->messages);
+    trace->facts[FACT_SETUPS] = (uint32_t)(now.setups - before->setups);
+    *before = now;
+}
+
+/* watch_held: what the thread's slots may hold must not stand in memory that is given back. */
+static void watch_held(struct crypt_world *world)
+{
+    for (size_t slot = 0; slot < TRACE_SLOTS_MAX; slot++) {
+        world_env_watch(&world->world->env, world->held[world->thread][slot].now);
+        world_env_watch(&world->world->env, world->held[world->thread][slot].tried);
+    }
+}
+
+/* forget_held: after the thread's slots are gone: none of their keys may be left. */
+static void forget_held(struct crypt_world *world, struct trace_step *trace)
+{
+    struct crypt_held before[TRACE_SLOTS_MAX];
+    memcpy(before, world->held[world->thread], sizeof(before));
+    memset(world->held[world->thread], 0, sizeof(before));
+    memset(&world->stats[world->thread], 0, sizeof(world->stats[0]));
+    for (size_t slot = 0; slot < TRACE_SLOTS_MAX; slot++) {
+        trace->facts[FACT_STALE_KEYS] += stale(world, before[slot].now);
+    }
+    trace->role = ROLE_DROP;
+    note_memory(world, trace);
+}
+
+static void drop(struct crypt_world *world, struct trace_step *trace)
+{
+    watch_held(world);
+    world->area->drop(world);
+    forget_held(world, trace);
+}
+
+/* hold: who may hold which key after a call with a key. */
+static void hold(struct crypt_world *world, struct trace_step *trace)
+{
+    struct crypt_held *held = &world->held[world->thread][trace->facts[FACT_SLOT]];
+    struct pal_view old = held->now;
+    bool keeps = world->world->mode == PAL_REUSED || trace->role == ROLE_START;
+    if (trace->status == PAL_OK) {
+        held->now = keeps ? trace->key : (struct pal_view){0};
+        held->tried = (struct pal_view){0};
+    } else {
+        held->tried = keeps ? trace->key : (struct pal_view){0};
+    }
+    trace->facts[FACT_STALE_KEYS] = stale(world, old) + (keeps ? 0 : stale(world, trace->key));
+}
+
+static bool is_keyed(const struct trace_step *trace)
+{
+    return trace->role == ROLE_MESSAGE || trace->role == ROLE_START;
+}
+
+/* call: the area's call, once more without faults when one fired. */
+static void call(struct crypt_world *world, const struct step *step, struct trace_step *trace)
+{
+    struct world_env *env = &world->world->env;
+    env->fail_alloc = world->fail_alloc;
+    env->fail_random = world->fail_random;
+    world->fail_alloc = 0;
+    world->fail_random = 0;
+    watch_held(world);
+    world->area->call(world, step, trace);
+    env->fail_alloc = 0;
+    note_memory(world, trace);
+    if (env->faulted) {
+        uint32_t status = (uint32_t)trace->status;
+        uint32_t dirt = trace->facts[FACT_DIRT];
+        if (is_keyed(trace) && trace->status != PAL_OK) {
+            world_env_step(env, world->cursor);
+            world->area->call(world, step, trace);
+            note_memory(world, trace);
+        }
+        trace->facts[FACT_FAULTED] = 1;
+        trace->facts[FACT_ATTEMPT_STATUS] = status;
+        trace->facts[FACT_ATTEMPT_DIRT] = dirt;
+    }
+    env->fail_random = 0;
+    note_stats(world, trace);
+    if (is_keyed(trace)) {
+        world->registers[trace->facts[FACT_KEY_REGISTER]].used = true;
+        world->registers[trace->facts[FACT_KEY_REGISTER]].changed = false;
+        hold(world, trace);
+    }
+    if (trace->role == ROLE_FINISH && trace->status == PAL_OK && world->world->mode == PAL_FRESH) {
+        memset(&world->held[world->thread][trace->facts[FACT_SLOT]], 0, sizeof(struct crypt_held));
+    }
+}
+
+static void poke(struct crypt_world *world, const struct step *step)
+{
+    struct crypt_register *reg = &world->registers[step->number[0]];
+    if (reg->len > 0 && step->number[2] != 0) {
+        reg->data[step->number[1] % reg->len] ^= (uint8_t)step->number[2];
+        reg->changed |= reg->used;
+    }
+}
+
+static void copy(struct crypt_world *world, const struct step *step)
+{
+    const struct crypt_register *from = &world->registers[step->number[0]];
+    uint8_t bytes[CRYPT_KEY_LEN_MAX];
+    if (from->len > 0) {
+        memcpy(bytes, from->data, from->len);
+    }
+    register_write(world, step->number[1], (struct pal_view){bytes, from->len});
+}
+
+static struct trace_step *next_step(struct crypt_world *world, uint32_t op)
+{
+    struct trace_step *trace = &world->world->trace.steps[world->world->trace.num_steps++];
+    memset(trace, 0, sizeof(*trace));
+    trace->op = op;
+    trace->thread = world->thread;
+    world_env_unwatch_all(&world->world->env);
+    world_env_step(&world->world->env, world->cursor);
+    return trace;
+}
+
+/* step_once: one step on the thread that it belongs to. False when the next step is another thread's. */
+static bool step_once(struct crypt_world *world)
+{
+    const struct step *step = &world->scenario->steps[world->cursor++];
+    struct trace_step *trace = next_step(world, step->op);
+    if (step->op < world->area->num_operations) {
+        call(world, step, trace);
+        return true;
+    }
+    switch ((enum crypt_operation)(step->op - world->area->num_operations)) {
+    case CRYPT_KEY:
+        register_write(world, step->number[0], scenario_field_bytes(world->scenario, step, 1));
+        return true;
+    case CRYPT_POKE:
+        poke(world, step);
+        return true;
+    case CRYPT_COPY:
+        copy(world, step);
+        return true;
+    case CRYPT_FAIL_ALLOC:
+        world->fail_alloc = step->number[0];
+        return true;
+    case CRYPT_FAIL_RANDOM:
+        world->fail_random = step->number[0];
+        return true;
+    case CRYPT_DROP:
+        drop(world, trace);
+        return true;
+    case CRYPT_THREAD:
+        world->thread = step->number[0];
+        return false;
+    case CRYPT_EXIT:
+        if (world->thread == 0) {
+            drop(world, trace);
+        }
+        return false;
+    }
+    return true;
+}
+
+/* troupe: one play in all worlds; they are always at the same step. */
+struct troupe {
+    size_t num;
+    struct crypt_world plays[WORLDS_MAX];
+};
+
+static void run_thread(void *argument)
+{
+    struct troupe *troupe = argument;
+    for (size_t i = 0; i < troupe->num; i++) {
+        struct crypt_world *world = &troupe->plays[i];
+        while (world->cursor < world->scenario->num_steps && step_once(world)) {
+        }
+    }
+}
+
+/* close_thread: the closing message, which is a step of the trace, and a drop, which is not. */
+static void close_thread(void *argument)
+{
+    struct troupe *troupe = argument;
+    for (size_t i = 0; i < troupe->num; i++) {
+        struct crypt_world *world = &troupe->plays[i];
+        struct step closing = {.op = 0};
+        const struct operation *operation = &world->scenario->language->operations[0];
+        for (size_t field = 0; field < operation->num_fields; field++) {
+            closing.number[field] = operation->fields[field].fallback;
+        }
+        call(world, &closing, next_step(world, 0));
+        drop(world, next_step(world, 0));
+        world->world->trace.num_steps--;
+        world->end_freed_keys += world->world->env.freed_keys;
+    }
+}
+
+/* leave_thread: the actor's thread ends; all that it kept in any world must be gone. */
+static void leave_thread(struct troupe *troupe, struct actors *actors, uint32_t thread)
+{
+    for (size_t i = 0; i < troupe->num; i++) {
+        troupe->plays[i].thread = thread;
+        watch_held(&troupe->plays[i]);
+    }
+    actors_end(actors, thread);
+    for (size_t i = 0; i < troupe->num; i++) {
+        struct trace *trace = &troupe->plays[i].world->trace;
+        forget_held(&troupe->plays[i], &trace->steps[trace->num_steps - 1]);
+    }
+}
+
+static void enter(struct crypt_world *play, struct world *world, const struct scenario *scenario,
+                  const struct crypt_area *area)
+{
+    memset(play, 0, offsetof(struct crypt_world, said));
+    play->world = world;
+    play->scenario = scenario;
+    play->area = area;
+    registers_init(play);
+    for (size_t i = 0; i < CRYPT_BOXES; i++) {
+        /* Boxes hold a message that nobody sealed until one is sealed into them. */
+        play->boxes[i].cipher = PAL_AES_256_GCM;
+        play->boxes[i].tag_len = PAL_TAG_LEN_MAX;
+        play->boxes[i].nonce = (struct pal_view){(const uint8_t *)"nonce nobody", PAL_NONCE_LEN};
+        play->boxes[i].sealed = (struct pal_view){(const uint8_t *)"nobody has sealed this", 22};
+    }
+}
+
+static void run_scenario(struct troupe *troupe, struct actors *actors, const struct scenario *scenario,
+                         bool visited[TRACE_THREADS_MAX])
+{
+    const struct crypt_world *first = &troupe->plays[0];
+    while (first->cursor < scenario->num_steps) {
+        uint32_t thread = first->thread;
+        visited[thread] = true;
+        actors_run(actors, thread, run_thread, troupe);
+        if (scenario->steps[first->cursor - 1].op == first->area->num_operations + CRYPT_EXIT && thread != 0) {
+            leave_thread(troupe, actors, thread);
+        }
+    }
+}
+
+void crypt_play(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario,
+                const struct crypt_area *area)
+{
+    struct troupe troupe;
+    bool visited[TRACE_THREADS_MAX] = {false};
+    troupe.num = num_worlds;
+    for (size_t i = 0; i < num_worlds; i++) {
+        enter(&troupe.plays[i], &worlds[i], scenario, area);
+    }
+    run_scenario(&troupe, actors, scenario, visited);
+    for (uint32_t thread = 0; thread < TRACE_THREADS_MAX; thread++) {
+        for (size_t i = 0; i < num_worlds; i++) {
+            troupe.plays[i].thread = thread;
+        }
+        if (visited[thread]) {
+            actors_run(actors, thread, close_thread, &troupe);
+        }
+    }
+    for (size_t i = 0; i < num_worlds; i++) {
+        troupe.plays[i].thread = 0;
+        struct trace_step *end = next_step(&troupe.plays[i], 0);
+        end->role = ROLE_END;
+        note_memory(&troupe.plays[i], end);
+        end->facts[FACT_FREED_KEYS] = troupe.plays[i].end_freed_keys;
+    }
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * entry.c: the fuzz engine's way into a target; compiled once per target with -DPALDIFF_TARGET=<name>.
+ * Options of its own start with two dashes, which libFuzzer leaves alone: --mutant=NAME plants a bug.
+ */
+#include "harness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define QUOTE(name) #name
+#define NAME(name) QUOTE(name)
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+/* The engine gives no place to keep it. */
+static struct stage stage;
+
+static void print_stats(void)
+{
+    harness_print_stats(stderr, &stage);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    const struct target *target = target_find(NAME(PALDIFF_TARGET));
+    const struct pal_port *mutant = NULL;
+    const char *name = NULL;
+    for (int i = 1; i < *argc; i++) {
+        if (strncmp((*argv)[i], "--mutant=", strlen("--mutant=")) == 0) {
+            name = (*argv)[i] + strlen("--mutant=");
+        }
+    }
+    if (target == NULL || !harness_self_test(target)) {
+        exit(EXIT_SUITE);
+    }
+    if (!harness_mutant(&mutant, target, name)) {
+        exit(EXIT_USAGE);
+    }
+    if (!stage_init(&stage, target, mutant)) {
+        exit(EXIT_SUITE);
+    }
+    if (atexit(print_stats) != 0) {
+        exit(EXIT_SUITE);
+    }
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    struct verdict verdict;
+    scenario_decode(&stage.scenario, stage.target->language, (struct pal_view){data, len});
+    const struct rule *rule = stage_play(&stage, &verdict);
+    if (rule != NULL) {
+        harness_report(stderr, &stage, rule, &verdict);
+        print_stats();
+        rule->broken();
+    }
+    return 0;
+}

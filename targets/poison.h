@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * poison.h: the sanitizers' manual marks, and nothing in a plain build. The one place that asks which sanitizer this is.
+ */
+#ifndef PALDIFF_POISON_H
+#define PALDIFF_POISON_H
+
+#include <stddef.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PALDIFF_ASAN 1
+#endif
+#if __has_feature(memory_sanitizer)
+#define PALDIFF_MSAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define PALDIFF_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define PALDIFF_ASAN 1
+#endif
+
+#if defined(PALDIFF_ASAN)
+#include <sanitizer/asan_interface.h>
+#define PALDIFF_SANITIZER "address"
+#elif defined(PALDIFF_MSAN)
+#include <sanitizer/msan_interface.h>
+#define PALDIFF_SANITIZER "memory"
+#elif defined(PALDIFF_TSAN)
+#define PALDIFF_SANITIZER "thread"
+#else
+#define PALDIFF_SANITIZER "none"
+#endif
+
+/* For code that looks at memory which is not its own, on purpose. */
+#if defined(__clang__)
+#define PALDIFF_LOOKS_ANYWHERE __attribute__((no_sanitize("address", "memory", "thread")))
+#elif defined(__GNUC__)
+#define PALDIFF_LOOKS_ANYWHERE __attribute__((no_sanitize_address))
+#else
+#define PALDIFF_LOOKS_ANYWHERE
+#endif
+
+/* poison_region: no access until poison_clear. */
+static inline void poison_region(const void *memory, size_t len)
+{
+#if defined(PALDIFF_ASAN)
+    ASAN_POISON_MEMORY_REGION(memory, len);
+#else
+    (void)memory;
+    (void)len;
+#endif
+}
+
+static inline void poison_clear(const void *memory, size_t len)
+{
+#if defined(PALDIFF_ASAN)
+    ASAN_UNPOISON_MEMORY_REGION(memory, len);
+#else
+    (void)memory;
+    (void)len;
+#endif
+}
+
+/* poison_uninitialised: contents are undefined from here on (MSan). poison_foreign: written by code that MSan did not see. */
+static inline void poison_uninitialised(const void *memory, size_t len)
+{
+#if defined(PALDIFF_MSAN)
+    __msan_poison(memory, len);
+#else
+    (void)memory;
+    (void)len;
+#endif
+}
+
+static inline void poison_foreign(const void *memory, size_t len)
+{
+#if defined(PALDIFF_MSAN)
+    __msan_unpoison(memory, len);
+#else
+    (void)memory;
+    (void)len;
+#endif
+}
+
+#endif

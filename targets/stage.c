@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stage.c: the table of targets, and playing one scenario in all worlds.
+ */
+#include "ports.h"
+#include "target.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TARGET(name) extern const struct target target_##name;
+#include "targets.def"
+#undef TARGET
+
+const struct target *const targets[] = {
+#define TARGET(name) &target_##name,
+#include "targets.def"
+#undef TARGET
+};
+
+const size_t num_targets = sizeof(targets) / sizeof(targets[0]);
+
+const struct target *target_find(const char *name)
+{
+    for (size_t i = 0; i < num_targets; i++) {
+        if (strcmp(targets[i]->name, name) == 0) {
+            return targets[i];
+        }
+    }
+    return NULL;
+}
+
+bool stage_init(struct stage *stage, const struct target *target, const struct pal_port *mutant)
+{
+    const struct pal_port *const ports[] = {mutant != NULL ? mutant : pal_port_openssl(), pal_port_boringssl()};
+    _Static_assert(sizeof(stage->rule_counts) / sizeof(stage->rule_counts[0]) >= 64, "one count per rule");
+    memset(stage, 0, sizeof(*stage));
+    stage->target = target;
+    actors_init(&stage->actors);
+    for (size_t i = 0; i < WORLDS_MAX; i++) {
+        struct world *world = &stage->worlds[i];
+        world->port = ports[i / PAL_NUM_MODES];
+        world->mode = (enum pal_mode)(i % PAL_NUM_MODES);
+        if (world->port == NULL || !arena_init(&world->arena)) {
+            (void)fprintf(stderr, "paldiff: %s cannot be started\n", i < PAL_NUM_MODES ? "openssl" : "boringssl");
+            stage_deinit(stage);
+            return false;
+        }
+        world->engine = world->port->name;
+        world_env_init(&world->env);
+        stage->num_worlds++;
+    }
+    return true;
+}
+
+void stage_deinit(struct stage *stage)
+{
+    actors_deinit(&stage->actors);
+    for (size_t i = 0; i < stage->num_worlds; i++) {
+        world_env_deinit(&stage->worlds[i].env);
+        arena_deinit(&stage->worlds[i].arena);
+    }
+    stage->num_worlds = 0;
+}
+
+const struct rule *stage_play(struct stage *stage, struct verdict *out)
+{
+    const struct trace *traces[WORLDS_MAX] = {0};
+    for (size_t i = 0; i < stage->num_worlds; i++) {
+        struct world *world = &stage->worlds[i];
+        arena_reset(&world->arena);
+        world_env_deinit(&world->env);
+        world_env_init(&world->env);
+        world->trace.engine = world->engine;
+        world->trace.mode = world->mode;
+        world->trace.num_steps = 0;
+        traces[i] = &world->trace;
+    }
+    stage->target->play(stage->worlds, stage->num_worlds, &stage->actors, &stage->scenario);
+    evidence_init(&stage->evidence, stage->num_worlds, traces);
+    size_t compared = evidence_compared(&stage->evidence);
+    stage->plays++;
+    stage->steps += stage->scenario.num_steps;
+    stage->compared += compared;
+    stage->reached += compared > 0 ? 1 : 0;
+    return rules_judge(out, &stage->evidence, stage->target->name, stage->rule_counts);
+}
+
+uint64_t stage_hash(const struct stage *stage)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < stage->num_worlds; i++) {
+        hash = hash * 0x9e3779b97f4a7c15u + trace_hash(&stage->worlds[i].trace);
+    }
+    return hash;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * target.h: a target is a language, the worlds that play it, and the rules that judge them. A row in targets.def and one
+ * file fuzz_<name>.c make one. A stage is what a process needs to play: made once, reset before every scenario.
+ */
+#ifndef PALDIFF_TARGET_H
+#define PALDIFF_TARGET_H
+
+#include "actors.h"
+#include "arena.h"
+#include "rules.h"
+#include "scenario.h"
+#include "world_env.h"
+
+/* world: a port in a mode, with the memory that its trace points into. */
+struct world {
+    const struct pal_port *port;
+    const char *engine; /* the same pointer for both modes of one port */
+    enum pal_mode mode;
+    struct world_env env;
+    struct arena arena;
+    struct trace trace;
+};
+
+struct stage;
+
+struct target {
+    const char *name;
+    const char *sentence; /* what is compared with what */
+    const struct language *language;
+    size_t input_len_max; /* longer inputs add nothing: libFuzzer's -max_len */
+    const char *alarm_mutant; /* what a start-up self-test plants, and the scenario that must find it */
+    const char *alarm_scenario;
+    /* play: the scenario in every world, from a clean world to a dropped one; fills the traces. All worlds get all of one
+     * thread's run of steps before the next thread is woken: worlds share nothing, and waking is what costs. */
+    void (*play)(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario);
+};
+
+extern const struct target *const targets[];
+extern const size_t num_targets;
+
+/* target_find: NULL if there is none of that name. */
+const struct target *target_find(const char *name);
+
+/* stage: the worlds of one target. */
+struct stage {
+    const struct target *target;
+    size_t num_worlds;
+    struct world worlds[WORLDS_MAX];
+    struct actors actors;
+    struct scenario scenario;
+    struct evidence evidence;
+    /* Since stage_init: */
+    uint64_t plays;
+    uint64_t steps;    /* operations of the scenarios */
+    uint64_t compared; /* steps whose output was compared in every world */
+    uint64_t reached;  /* plays with at least one of those */
+    uint64_t rule_counts[64];
+};
+
+/* stage_init: worlds {port x mode} for both engines. `mutant`, if not NULL, stands in for the first engine's port.
+ * False (with a line on stderr) when an engine cannot be started or there is no memory. */
+bool stage_init(struct stage *stage, const struct target *target, const struct pal_port *mutant);
+void stage_deinit(struct stage *stage);
+
+/* stage_play: plays stage->scenario in every world and judges. Returns the rule that broke first, or NULL. */
+const struct rule *stage_play(struct stage *stage, struct verdict *out);
+
+/* stage_hash: of all traces of the last play. */
+uint64_t stage_hash(const struct stage *stage);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tool.h: the paldiff program: one function per command. Words go to standard error, results to standard output; with
+ * --json standard output holds JSON alone.
+ */
+#ifndef PALDIFF_TOOL_H
+#define PALDIFF_TOOL_H
+
+#include "harness.h"
+
+#include <argp.h>
+
+#define COMMAND(name, sentence) int tool_##name(int argc, char **argv);
+#include "commands.def"
+#undef COMMAND
+
+struct cJSON;
+
+/* tool_parse: argp with our exit code for usage errors (2), and "paldiff COMMAND" as the program's name. */
+void tool_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* tool_usage: one line on stderr; returns EXIT_USAGE. */
+__attribute__((format(printf, 1, 2))) int tool_usage(const char *format, ...);
+
+/* tool_print_json: prints and frees it; false when standard output does not take it. */
+bool tool_print_json(struct cJSON *json);
+
+/* tool_corpus: the folder with seeds/ and regress/: $PALDIFF_CORPUS, or the source tree's. */
+const char *tool_corpus(void);
+
+/* tool_files: all files below `path` (or `path` itself), sorted by name; each and the list are the caller's to free. Names
+ * that start with a dot are left out. False, with a line on stderr, when it cannot be read. */
+bool tool_files(const char *path, char ***out, size_t *out_num);
+void tool_files_free(char **files, size_t num);
+
+#endif
