@@ -178,28 +178,78 @@ void crypt_output_done(const struct crypt_output *output, struct trace_step *tra
     trace->facts[FACT_WIPE_LEN] = (uint32_t)wiped;
 }
 
-/* may_be_held: whether a slot of any thread may hold `key`, or a longer key that it is part of. */
-static bool may_be_held(const struct crypt_world *world, struct pal_view key)
+/* held: keys that slots may hold now, by what was asked so far. A slot may keep, or not, what it was asked for since its last
+ * success; with a success only that key is left. */
+struct held {
+    size_t num;
+    struct pal_view keys[TRACE_STEPS_MAX];
+};
+
+static bool held_in_step(const struct crypt_world *world, const struct trace_step *step)
 {
-    for (size_t thread = 0; thread < TRACE_THREADS_MAX; thread++) {
-        for (size_t slot = 0; slot < TRACE_SLOTS_MAX; slot++) {
-            const struct crypt_held *held = &world->held[thread][slot];
-            if (view_find(held->now, key) || view_find(held->tried, key)) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return step->role == ROLE_START || (step->role == ROLE_MESSAGE && world->world->mode == PAL_REUSED);
 }
 
-/* stale: live blocks with a key that nobody may hold any more, and that was not part of a text. */
-static uint32_t stale(const struct crypt_world *world, struct pal_view key)
+static bool settles(const struct crypt_world *world, const struct trace_step *step)
 {
-    if (key.len == 0 || may_be_held(world, key)) {
-        return 0;
+    bool fresh = world->world->mode == PAL_FRESH;
+    bool keyed = step->role == ROLE_START || step->role == ROLE_MESSAGE;
+    return fresh ? keyed || step->role == ROLE_FINISH : keyed && step->status == PAL_OK;
+}
+
+/* held_list: of one thread, or of all (TRACE_THREADS_MAX). */
+static void held_list(struct held *out, const struct crypt_world *world, uint32_t thread)
+{
+    const struct trace *trace = &world->world->trace;
+    bool settled[TRACE_THREADS_MAX][TRACE_SLOTS_MAX] = {{false}};
+    out->num = 0;
+    for (size_t i = trace->num_steps; i-- > 0;) {
+        const struct trace_step *step = &trace->steps[i];
+        bool *slots = settled[step->thread];
+        if (step->role == ROLE_DROP) {
+            slots[0] = true;
+            slots[1] = true;
+        }
+        if (slots[step->facts[FACT_SLOT]] || (thread != TRACE_THREADS_MAX && thread != step->thread)) {
+            continue;
+        }
+        if (held_in_step(world, step)) {
+            out->keys[out->num++] = step->key;
+        }
+        slots[step->facts[FACT_SLOT]] = settles(world, step);
+    }
+}
+
+/* watch_held: what the thread's slots may hold must not stand in memory that is given back. */
+static void watch_held(struct crypt_world *world, const struct held *held)
+{
+    for (size_t i = 0; i < held->num; i++) {
+        world_env_watch(&world->world->env, held->keys[i]);
+    }
+}
+
+/* stale: live blocks with a key that nobody may hold any more (nor a longer one that it is part of), and that was not part
+ * of a text. */
+static uint32_t stale(const struct crypt_world *world, const struct held *now, struct pal_view key)
+{
+    for (size_t i = 0; i < now->num; i++) {
+        if (views_equal(now->keys[i], key) || view_find(now->keys[i], key)) {
+            return 0;
+        }
     }
     uint32_t found = world_env_blocks_with(&world->world->env, key);
     return found > 0 && !view_find((struct pal_view){world->said, world->said_len}, key) ? found : 0;
+}
+
+/* note_stale: of the keys that the thread's slots held before the step, and the step's own. */
+static void note_stale(struct crypt_world *world, struct trace_step *trace, const struct held *before)
+{
+    struct held now;
+    held_list(&now, world, TRACE_THREADS_MAX);
+    for (size_t i = 0; i < before->num; i++) {
+        trace->facts[FACT_STALE_KEYS] += stale(world, &now, before->keys[i]);
+    }
+    trace->facts[FACT_STALE_KEYS] += stale(world, &now, trace->key);
 }
 
 static void note_memory(struct crypt_world *world, struct trace_step *trace)
@@ -225,49 +275,22 @@ static void note_stats(struct crypt_world *world, struct trace_step *trace)
     *before = now;
 }
 
-/* watch_held: what the thread's slots may hold must not stand in memory that is given back. */
-static void watch_held(struct crypt_world *world)
+/* forget: after the thread's slots are gone: none of their keys may be left. */
+static void forget(struct crypt_world *world, struct trace_step *trace, const struct held *before)
 {
-    for (size_t slot = 0; slot < TRACE_SLOTS_MAX; slot++) {
-        world_env_watch(&world->world->env, world->held[world->thread][slot].now);
-        world_env_watch(&world->world->env, world->held[world->thread][slot].tried);
-    }
-}
-
-/* forget_held: after the thread's slots are gone: none of their keys may be left. */
-static void forget_held(struct crypt_world *world, struct trace_step *trace)
-{
-    struct crypt_held before[TRACE_SLOTS_MAX];
-    memcpy(before, world->held[world->thread], sizeof(before));
-    memset(world->held[world->thread], 0, sizeof(before));
     memset(&world->stats[world->thread], 0, sizeof(world->stats[0]));
-    for (size_t slot = 0; slot < TRACE_SLOTS_MAX; slot++) {
-        trace->facts[FACT_STALE_KEYS] += stale(world, before[slot].now);
-    }
     trace->role = ROLE_DROP;
+    note_stale(world, trace, before);
     note_memory(world, trace);
 }
 
 static void drop(struct crypt_world *world, struct trace_step *trace)
 {
-    watch_held(world);
+    struct held before;
+    held_list(&before, world, world->thread);
+    watch_held(world, &before);
     world->area->drop(world);
-    forget_held(world, trace);
-}
-
-/* hold: who may hold which key after a call with a key. */
-static void hold(struct crypt_world *world, struct trace_step *trace)
-{
-    struct crypt_held *held = &world->held[world->thread][trace->facts[FACT_SLOT]];
-    struct pal_view old = held->now;
-    bool keeps = world->world->mode == PAL_REUSED || trace->role == ROLE_START;
-    if (trace->status == PAL_OK) {
-        held->now = keeps ? trace->key : (struct pal_view){0};
-        held->tried = (struct pal_view){0};
-    } else {
-        held->tried = keeps ? trace->key : (struct pal_view){0};
-    }
-    trace->facts[FACT_STALE_KEYS] = stale(world, old) + (keeps ? 0 : stale(world, trace->key));
+    forget(world, trace, &before);
 }
 
 static bool is_keyed(const struct trace_step *trace)
@@ -279,11 +302,13 @@ static bool is_keyed(const struct trace_step *trace)
 static void call(struct crypt_world *world, const struct step *step, struct trace_step *trace)
 {
     struct world_env *env = &world->world->env;
+    struct held before;
     env->fail_alloc = world->fail_alloc;
     env->fail_random = world->fail_random;
     world->fail_alloc = 0;
     world->fail_random = 0;
-    watch_held(world);
+    held_list(&before, world, world->thread);
+    watch_held(world, &before);
     world->area->call(world, step, trace);
     env->fail_alloc = 0;
     note_memory(world, trace);
@@ -304,11 +329,8 @@ static void call(struct crypt_world *world, const struct step *step, struct trac
     if (is_keyed(trace)) {
         world->registers[trace->facts[FACT_KEY_REGISTER]].used = true;
         world->registers[trace->facts[FACT_KEY_REGISTER]].changed = false;
-        hold(world, trace);
     }
-    if (trace->role == ROLE_FINISH && trace->status == PAL_OK && world->world->mode == PAL_FRESH) {
-        memset(&world->held[world->thread][trace->facts[FACT_SLOT]], 0, sizeof(struct crypt_held));
-    }
+    note_stale(world, trace, &before);
 }
 
 static void poke(struct crypt_world *world, const struct step *step)
@@ -418,14 +440,16 @@ static void close_thread(void *argument)
 /* leave_thread: the actor's thread ends; all that it kept in any world must be gone. */
 static void leave_thread(struct troupe *troupe, struct actors *actors, uint32_t thread)
 {
+    struct held before[WORLDS_MAX];
     for (size_t i = 0; i < troupe->num; i++) {
         troupe->plays[i].thread = thread;
-        watch_held(&troupe->plays[i]);
+        held_list(&before[i], &troupe->plays[i], thread);
+        watch_held(&troupe->plays[i], &before[i]);
     }
     actors_end(actors, thread);
     for (size_t i = 0; i < troupe->num; i++) {
         struct trace *trace = &troupe->plays[i].world->trace;
-        forget_held(&troupe->plays[i], &trace->steps[trace->num_steps - 1]);
+        forget(&troupe->plays[i], &trace->steps[trace->num_steps - 1], &before[i]);
     }
 }
 

@@ -60,12 +60,6 @@ struct crypt_register {
     bool changed; /* written in place since then */
 };
 
-/* held: keys that a slot may hold: the last that succeeded, and the last that was tried. */
-struct crypt_held {
-    struct pal_view now;
-    struct pal_view tried;
-};
-
 /* crypt_box: a sealed message and what it takes to open it. */
 struct crypt_box {
     uint32_t cipher;
@@ -96,7 +90,6 @@ struct crypt_world {
     size_t cursor;
     uint32_t thread;
     struct crypt_register registers[CRYPT_KEYS];
-    struct crypt_held held[TRACE_THREADS_MAX][TRACE_SLOTS_MAX];
     struct pal_slot_stats stats[TRACE_THREADS_MAX];
     uint32_t end_freed_keys; /* by the drops at the end */
     uint32_t fail_alloc;

@@ -26,6 +26,10 @@ bool harness_mutant(const struct pal_port **out, const struct target *target, co
  * line on stderr, unless exactly the second is flagged and both replay exactly. */
 bool harness_self_test(const struct target *target);
 
+/* harness_target_of: the target of an input: the one that a text names, else `wanted` unless that is "", else the one that
+ * the path names (a folder <target> or <target>-<sanitizer>). NULL when none is known. */
+const struct target *harness_target_of(const char *path, struct pal_view input, const char *wanted);
+
 /* harness_load: an input, text or bytes, into stage->scenario. `name` is for the line on stderr when it is refused. */
 bool harness_load(struct stage *stage, const char *name, struct pal_view input);
 

@@ -15,8 +15,9 @@
 
 struct cJSON;
 
-/* tool_parse: argp with our exit code for usage errors (2), and "paldiff COMMAND" as the program's name. */
-void tool_parse(const struct argp *argp, int argc, char **argv, void *input);
+/* tool_parse: argp with our exit code for usage errors (2), and "paldiff COMMAND" as the program's name. Returns the index
+ * of the first argument that is no option; a parser that answers ARGP_ERR_UNKNOWN to ARGP_KEY_ARG leaves them in argv. */
+int tool_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /* tool_usage: one line on stderr; returns EXIT_USAGE. */
 __attribute__((format(printf, 1, 2))) int tool_usage(const char *format, ...);

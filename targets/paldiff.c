@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * paldiff.c: the tool's front door: finds the command, and holds what the commands share.
+ */
+#include "poison.h"
+#include "tool.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct {
+    const char *name;
+    const char *sentence;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+#define COMMAND(name, sentence) {#name, sentence, tool_##name},
+#include "commands.def"
+#undef COMMAND
+};
+
+#define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+int tool_usage(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)fputs("paldiff: ", stderr);
+    (void)vfprintf(stderr, format, arguments);
+    (void)fputc('\n', stderr);
+    va_end(arguments);
+    return EXIT_USAGE;
+}
+
+int tool_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    static char name[64];
+    (void)snprintf(name, sizeof(name), "paldiff %s", argv[0]);
+    argv[0] = name;
+    argp_err_exit_status = EXIT_USAGE;
+    int first = argc;
+    if (argp_parse(argp, argc, argv, 0, &first, input) != 0) {
+        exit(EXIT_USAGE);
+    }
+    return first;
+}
+
+bool tool_print_json(struct cJSON *json)
+{
+    char *text = cJSON_Print(json);
+    bool good = text != NULL;
+    if (good) {
+        const char *end = text;
+        poison_foreign(&end, sizeof(end));
+        /* cJSON is not instrumented: to MSan its text was never written. */
+        do {
+            poison_foreign(end, 1);
+        } while (*end++ != '\0');
+        good = puts(text) >= 0 && fflush(stdout) == 0;
+    }
+    cJSON_free(text);
+    cJSON_Delete(json);
+    if (!good) {
+        (void)fputs("paldiff: standard output does not take the result\n", stderr);
+    }
+    return good;
+}
+
+const char *tool_corpus(void)
+{
+    const char *named = getenv("PALDIFF_CORPUS");
+    return named != NULL ? named : PALDIFF_CORPUS_DIR;
+}
+
+/* list: file names, grown by doubling. */
+struct list {
+    char **files;
+    size_t num;
+    size_t cap;
+};
+
+static bool list_add(struct list *list, const char *path)
+{
+    if (list->num == list->cap) {
+        size_t cap = list->cap > 0 ? list->cap * 2 : 64;
+        char **files = realloc(list->files, cap * sizeof(*files));
+        if (files == NULL) {
+            return false;
+        }
+        list->files = files;
+        list->cap = cap;
+    }
+    list->files[list->num] = strdup(path);
+    return list->files[list->num++] != NULL;
+}
+
+static bool list_path(struct list *list, const char *path)
+{
+    struct stat info;
+    struct dirent **entries = NULL;
+    if (stat(path, &info) != 0) {
+        (void)fprintf(stderr, "paldiff: %s cannot be read: %s\n", path, strerror(errno));
+        return false;
+    }
+    if (!S_ISDIR(info.st_mode)) {
+        return list_add(list, path);
+    }
+    int num = scandir(path, &entries, NULL, alphasort);
+    bool good = num >= 0;
+    for (int i = 0; i < num; i++) {
+        char inner[4096];
+        int len = snprintf(inner, sizeof(inner), "%s/%s", path, entries[i]->d_name);
+        if (entries[i]->d_name[0] != '.' && len > 0 && (size_t)len < sizeof(inner)) {
+            good = list_path(list, inner) && good;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return good;
+}
+
+bool tool_files(const char *path, char ***out, size_t *out_num)
+{
+    struct list list = {0};
+    bool good = list_path(&list, path);
+    *out = list.files;
+    *out_num = list.num;
+    return good;
+}
+
+void tool_files_free(char **files, size_t num)
+{
+    for (size_t i = 0; i < num; i++) {
+        free(files[i]);
+    }
+    free(files);
+}
+
+static void print_help(FILE *out)
+{
+    (void)fputs("usage: paldiff COMMAND [OPTION...] [ARGUMENT...]\n\n", out);
+    for (size_t i = 0; i < NUM_COMMANDS; i++) {
+        (void)fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].sentence);
+    }
+    (void)fputs("\n`paldiff COMMAND --help` explains one. Exit codes: 0 all held, 1 a rule is broken, 2 usage,\n"
+                "3 the suite itself failed, 4 nothing ran, 89 one case skipped.\n",
+                out);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
+        print_help(stdout);
+        return EXIT_HELD;
+    }
+    for (size_t i = 0; argc > 1 && i < NUM_COMMANDS; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    print_help(stderr);
+    return argc > 1 ? tool_usage("there is no command %s", argv[1]) : EXIT_USAGE;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * seeds.h: the committed corpus of a target, as files of bytes for a fuzz engine.
+ */
+#ifndef PALDIFF_SEEDS_H
+#define PALDIFF_SEEDS_H
+
+#include "target.h"
+
+/* seeds_write: encodes seeds/<target> and regress/<target> of the corpus into `dir`, which exists; a file each, of the same
+ * name without ".txt". False, with a line on stderr, when a file is damaged or cannot be written, or there is none. */
+bool seeds_write(const struct target *target, const char *dir, size_t *out_num);
+
+#endif
