@@ -246,7 +246,7 @@ static void call_open(struct crypt_world *world, const struct pal_aead_ops *ops,
     struct pal_view sealed =
         place == PLACE_APART ? box.sealed : (struct pal_view){output.data + shift, box.sealed.len - shift};
     enum pal_status status = ops->open(&world->world->env.env, output.data, output.cap, &output.len, &job, sealed);
-    crypt_output_done(&output, trace, status, plain_len);
+    crypt_output_done(&output, trace, status, sealed.len > box.tag_len ? sealed.len - box.tag_len : 0);
 }
 
 static void call_aead(struct crypt_world *world, const struct step *step, struct trace_step *trace)

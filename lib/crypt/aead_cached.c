@@ -27,7 +27,7 @@ static struct slot *slot_keyed(enum slot_kind kind, const struct pal_env *env, c
     slot->state.gcm.nonce_len = NONCE_LEN_AT_FIRST;
     slot->state.gcm.context = EVP_CIPHER_CTX_new();
     if (slot->state.gcm.context == NULL ||
-        !gcm_init(slot->state.gcm.context, engine_cipher(job->cipher), job->key.data, NULL, kind == SLOT_SEAL))
+        !gcm_init(slot->state.gcm.context, engine_kept_cipher(job->cipher), job->key.data, NULL, kind == SLOT_SEAL))
         return NULL;
     slot_stats(SLOT_AEAD_CACHED)->setups++;
     return slot;

@@ -7,13 +7,13 @@
 #include "slot.h"
 #include "tables.h"
 
-/* A new context, ready for the message, or NULL. Counts. */
-static EVP_CIPHER_CTX *context_new(const struct pal_aead_job *job, bool sealing)
+/* A new context, ready for the message, or NULL; inside of engine_enter. Counts. */
+static EVP_CIPHER_CTX *context_new(const EVP_CIPHER *cipher, const struct pal_aead_job *job, bool sealing)
 {
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    EVP_CIPHER_CTX *context = cipher == NULL ? NULL : EVP_CIPHER_CTX_new();
 
     /* The length comes before the nonce: the other way round a long one would be cut. */
-    if (context == NULL || !gcm_init(context, engine_cipher(job->cipher), NULL, NULL, sealing) ||
+    if (context == NULL || !gcm_init(context, cipher, NULL, NULL, sealing) ||
         !engine_set_nonce_len(context, job->nonce.len, NULL) ||
         !gcm_init(context, NULL, job->key.data, job->nonce.data, sealing)) {
         EVP_CIPHER_CTX_free(context);
@@ -24,30 +24,30 @@ static EVP_CIPHER_CTX *context_new(const struct pal_aead_job *job, bool sealing)
     return context;
 }
 
-static enum pal_status way_seal(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job, struct pal_view plain)
+static enum pal_status message(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job, struct pal_view text,
+                               bool sealing)
 {
+    const EVP_CIPHER *cipher = engine_cipher_fetch(job->cipher);
     enum pal_status status = PAL_ENGINE;
     EVP_CIPHER_CTX *context;
 
     engine_enter(env);
-    context = context_new(job, true);
+    context = context_new(cipher, job, sealing);
     if (context != NULL)
-        status = gcm_seal(context, out, job, plain);
+        status = sealing ? gcm_seal(context, out, job, text) : gcm_open(context, out, job, text);
     EVP_CIPHER_CTX_free(context);
+    engine_cipher_release(cipher);
     return engine_leave(status);
+}
+
+static enum pal_status way_seal(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job, struct pal_view plain)
+{
+    return message(env, out, job, plain, true);
 }
 
 static enum pal_status way_open(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job, struct pal_view sealed)
 {
-    enum pal_status status = PAL_ENGINE;
-    EVP_CIPHER_CTX *context;
-
-    engine_enter(env);
-    context = context_new(job, false);
-    if (context != NULL)
-        status = gcm_open(context, out, job, sealed);
-    EVP_CIPHER_CTX_free(context);
-    return engine_leave(status);
+    return message(env, out, job, sealed, false);
 }
 
 static enum pal_status oneshot_seal(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len,

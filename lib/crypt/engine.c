@@ -130,7 +130,7 @@ static void clear_errors(void)
     ERR_clear_error();
 }
 
-const EVP_MD *engine_digest(enum pal_digest digest)
+const EVP_MD *engine_digest_fetch(enum pal_digest digest)
 {
     switch (digest) {
     case PAL_SHA1:
@@ -147,7 +147,7 @@ const EVP_MD *engine_digest(enum pal_digest digest)
     return NULL;
 }
 
-const EVP_CIPHER *engine_cipher(enum pal_aead cipher)
+const EVP_CIPHER *engine_cipher_fetch(enum pal_aead cipher)
 {
     switch (cipher) {
     case PAL_AES_128_GCM:
@@ -162,6 +162,21 @@ const EVP_CIPHER *engine_cipher(enum pal_aead cipher)
     return NULL;
 }
 
+void engine_digest_release(const EVP_MD *digest)
+{
+    (void)digest;
+}
+
+void engine_cipher_release(const EVP_CIPHER *cipher)
+{
+    (void)cipher;
+}
+
+const EVP_CIPHER *engine_kept_cipher(enum pal_aead cipher)
+{
+    return engine_cipher_fetch(cipher);
+}
+
 bool engine_hmac_init(HMAC_CTX *context, const EVP_MD *digest, struct pal_view key)
 {
     /* A NULL key would mean the key from before. */
@@ -172,8 +187,7 @@ bool engine_hmac_init(HMAC_CTX *context, const EVP_MD *digest, struct pal_view k
 
 #define PORT_NAME "openssl"
 
-static EVP_MD *digests[PAL_NUM_DIGESTS];
-static EVP_CIPHER *ciphers[PAL_NUM_AEADS];
+static const EVP_CIPHER *kept_ciphers[PAL_NUM_AEADS];
 
 static void *openssl_malloc(size_t len, const char *file, int line)
 {
@@ -202,24 +216,44 @@ static void *openssl_realloc(void *memory, size_t len, const char *file, int lin
     return grown;
 }
 
-/* All algorithms are fetched here and kept: a fetch later would put blocks of some environment into OpenSSL's global cache,
- * and costs two locks. The machine's openssl.cnf is not read, and nothing is torn down at exit, where threads may still run. */
+const EVP_MD *engine_digest_fetch(enum pal_digest digest)
+{
+    static const char *const names[PAL_NUM_DIGESTS] = {"SHA1", "SHA2-256", "SHA2-384", "SHA2-512"};
+
+    return EVP_MD_fetch(NULL, names[digest], NULL);
+}
+
+void engine_digest_release(const EVP_MD *digest)
+{
+    EVP_MD_free((EVP_MD *)digest);
+}
+
+const EVP_CIPHER *engine_cipher_fetch(enum pal_aead cipher)
+{
+    static const char *const names[PAL_NUM_AEADS] = {"AES-128-GCM", "AES-192-GCM", "AES-256-GCM"};
+
+    return EVP_CIPHER_fetch(NULL, names[cipher], NULL);
+}
+
+void engine_cipher_release(const EVP_CIPHER *cipher)
+{
+    EVP_CIPHER_free((EVP_CIPHER *)cipher);
+}
+
+const EVP_CIPHER *engine_kept_cipher(enum pal_aead cipher)
+{
+    return kept_ciphers[cipher];
+}
+
+/* The machine's openssl.cnf is not read, and nothing is torn down at exit, where threads may still run. */
 static bool start(void)
 {
-    static const char *const digest_names[PAL_NUM_DIGESTS] = {"SHA1", "SHA2-256", "SHA2-384", "SHA2-512"};
-    static const char *const cipher_names[PAL_NUM_AEADS] = {"AES-128-GCM", "AES-192-GCM", "AES-256-GCM"};
-
     if (CRYPTO_set_mem_functions(openssl_malloc, openssl_realloc, openssl_free) != 1 ||
         OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG, NULL) != 1)
         return false;
-    for (int i = 0; i < PAL_NUM_DIGESTS; i++) {
-        digests[i] = EVP_MD_fetch(NULL, digest_names[i], NULL);
-        if (digests[i] == NULL)
-            return false;
-    }
     for (int i = 0; i < PAL_NUM_AEADS; i++) {
-        ciphers[i] = EVP_CIPHER_fetch(NULL, cipher_names[i], NULL);
-        if (ciphers[i] == NULL)
+        kept_ciphers[i] = engine_cipher_fetch((enum pal_aead)i);
+        if (kept_ciphers[i] == NULL)
             return false;
     }
     return true;
@@ -235,16 +269,6 @@ static void clear_errors(void)
         ERR_set_error_data(none, 0);
     }
     ERR_clear_error();
-}
-
-const EVP_MD *engine_digest(enum pal_digest digest)
-{
-    return digests[digest];
-}
-
-const EVP_CIPHER *engine_cipher(enum pal_aead cipher)
-{
-    return ciphers[cipher];
 }
 
 bool engine_hmac_init(HMAC_CTX *context, const EVP_MD *digest, struct pal_view key)

@@ -26,9 +26,16 @@
 /* engine_start: brings the engine up, once per process; false when it cannot be. Any thread, any number of times. */
 bool engine_start(void);
 
-/* engine_digest, engine_cipher: the engine's own, fetched by engine_start; static storage. For checked numbers only. */
-const EVP_MD *engine_digest(enum pal_digest digest);
-const EVP_CIPHER *engine_cipher(enum pal_aead cipher);
+/* engine_digest_fetch, engine_cipher_fetch: looks an algorithm up, as a program that keeps nothing does for every message;
+ * NULL when it cannot. To be released; a context made with it stays good. OpenSSL takes locks for that and may write to a
+ * cache of the whole process, so call it outside of enter and leave. For checked numbers only. */
+const EVP_MD *engine_digest_fetch(enum pal_digest digest);
+void engine_digest_release(const EVP_MD *digest);
+const EVP_CIPHER *engine_cipher_fetch(enum pal_aead cipher);
+void engine_cipher_release(const EVP_CIPHER *cipher);
+
+/* engine_kept_cipher: looked up once, by engine_start. Not to be released. */
+const EVP_CIPHER *engine_kept_cipher(enum pal_aead cipher);
 
 /* engine_enter: from here to engine_leave what the engine allocates on this thread comes from `env`. Not to be nested. */
 void engine_enter(const struct pal_env *env);

@@ -10,11 +10,11 @@
 #include <string.h>
 
 /* A keyed context, or NULL; inside of engine_enter. Counts. */
-static HMAC_CTX *context_new(enum pal_digest digest, struct pal_view key)
+static HMAC_CTX *context_new(const EVP_MD *digest, struct pal_view key)
 {
-    HMAC_CTX *context = HMAC_CTX_new();
+    HMAC_CTX *context = digest == NULL ? NULL : HMAC_CTX_new();
 
-    if (context == NULL || !engine_hmac_init(context, engine_digest(digest), key)) {
+    if (context == NULL || !engine_hmac_init(context, digest, key)) {
         HMAC_CTX_free(context);
         return NULL;
     }
@@ -46,25 +46,29 @@ static enum pal_status oneshot_digest(const struct pal_env *env, uint8_t *out, s
                                       size_t num_parts)
 {
     enum pal_status status = check_hmac(out, out_cap, out_len, digest, key, parts, num_parts);
+    const EVP_MD *fetched;
     HMAC_CTX *context;
     bool ok;
 
     slot_drop(SLOT_MESSAGE);
     if (status != PAL_OK)
         return status;
+    fetched = engine_digest_fetch(digest);
     engine_enter(env);
-    context = context_new(digest, key);
+    context = context_new(fetched, key);
     ok = context != NULL;
     for (size_t i = 0; ok && i < num_parts; i++)
         ok = add(context, parts[i]);
     status = ok ? final(context, out, out_len) : PAL_ENGINE;
     HMAC_CTX_free(context);
+    engine_digest_release(fetched);
     return engine_leave(status);
 }
 
 static enum pal_status oneshot_start(const struct pal_env *env, enum pal_digest digest, struct pal_view key)
 {
     enum pal_status status = check_key(digest, key);
+    const EVP_MD *fetched;
     struct slot *slot;
 
     slot_drop(SLOT_MESSAGE);
@@ -73,13 +77,15 @@ static enum pal_status oneshot_start(const struct pal_env *env, enum pal_digest 
     slot = slot_new(SLOT_MESSAGE, env, (int)digest, (struct pal_view){0});
     if (slot == NULL)
         return PAL_NO_MEMORY;
+    fetched = engine_digest_fetch(digest);
     engine_enter(env);
-    slot->state.message.context = context_new(digest, key);
+    slot->state.message.context = context_new(fetched, key);
     if (slot->state.message.context == NULL) {
         slot_drop(SLOT_MESSAGE);
-        return engine_leave(PAL_ENGINE);
+        status = PAL_ENGINE;
     }
-    return engine_leave(PAL_OK);
+    engine_digest_release(fetched);
+    return engine_leave(status);
 }
 
 static enum pal_status oneshot_update(const struct pal_env *env, struct pal_view part)

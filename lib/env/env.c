@@ -106,14 +106,20 @@ static enum pal_status real_sendmsg(void *context, size_t *out_sent, int socket,
     return PAL_OK;
 }
 
-/* One sendfile(2), 0 or errno. EOVERFLOW is an offset where no file has bytes. */
+/* One sendfile(2), 0 or errno. The kernel refuses a region that ends past INT64_MAX, even where the file ends long before;
+ * EOVERFLOW is an offset where no file has bytes. */
 static int sendfile_once(size_t *out_sent, int socket, int file, uint64_t offset, size_t len)
 {
     off_t position = (off_t)offset;
+    uint64_t room = (uint64_t)INT64_MAX - offset;
     ssize_t sent;
 
+    if (len > sendfile_len_max)
+        len = sendfile_len_max;
+    if (len > room)
+        len = (size_t)room;
     do
-        sent = sendfile(socket, file, &position, len < sendfile_len_max ? len : sendfile_len_max);
+        sent = sendfile(socket, file, &position, len);
     while (sent < 0 && errno == EINTR);
     if (sent < 0 && errno != EOVERFLOW)
         return errno;

@@ -60,7 +60,8 @@ static int teardown(void **state)
 
     close(world->file);
     close(world->ends[0]);
-    close(world->ends[1]);
+    if (world->ends[1] >= 0)
+        close(world->ends[1]);
     return 0;
 }
 
@@ -239,7 +240,8 @@ static void waiting_ends_at_the_deadline_and_not_before(void **state)
     assert_int_equal(world->env->wait_writable(NULL, world->ends[0], start), PAL_OK);
     /* A peer that is gone wakes the waiter, whose next send says why. */
     fill_up(world);
-    assert_int_equal(shutdown(world->ends[1], SHUT_RD), 0);
+    assert_int_equal(close(world->ends[1]), 0);
+    world->ends[1] = -1;
     assert_int_equal(world->env->wait_writable(NULL, world->ends[0], UINT64_MAX), PAL_OK);
 }
 

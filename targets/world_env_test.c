@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * world_env_test.c: claims about what a port is given: the ledger is right, faults fire once and where they were asked
+ * for, keys are found, random bytes depend on step and draw only, fences are seen, actors take turns.
+ */
+#include "actors.h"
+#include "arena.h"
+#include "poison.h"
+#include "world_env.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const uint8_t key_bytes[] = "sixteen byte key";
+static const struct pal_view key = {key_bytes, 16};
+
+static void every_block_is_counted_until_it_is_back(void **state)
+{
+    struct world_env world;
+    void *blocks[5];
+    (void)state;
+    world_env_init(&world);
+    for (size_t i = 0; i < 5; i++) {
+        blocks[i] = world.env.alloc(&world, i + 1);
+        assert_non_null(blocks[i]);
+        assert_int_equal(world.live_blocks, i + 1);
+    }
+    assert_int_equal(world.allocations, 5);
+    /* From the middle, the end and the start of the list. */
+    static const size_t order[] = {2, 0, 4, 1, 3};
+    for (size_t i = 0; i < 5; i++) {
+        world.env.free(&world, blocks[order[i]]);
+        assert_int_equal(world.live_blocks, 4 - i);
+    }
+    world.env.free(&world, NULL);
+    assert_null(world.blocks);
+}
+
+static void only_the_nth_allocation_fails(void **state)
+{
+    struct world_env world;
+    (void)state;
+    for (uint32_t n = 1; n <= 4; n++) {
+        world_env_init(&world);
+        world.fail_alloc = n;
+        for (uint32_t i = 1; i <= 5; i++) {
+            void *block = world.env.alloc(&world, 8);
+            assert_int_equal(block == NULL, i == n);
+            assert_int_equal(world.faulted, i >= n);
+        }
+        world_env_deinit(&world);
+        assert_int_equal(world.live_blocks, 0);
+    }
+}
+
+static void a_key_is_found_at_any_place_and_only_whole(void **state)
+{
+    (void)state;
+    for (size_t at = 0; at <= 40; at++) {
+        struct world_env world;
+        world_env_init(&world);
+        uint8_t *block = world.env.alloc(&world, 56);
+        assert_non_null(block);
+        memset(block, 'x', 56);
+        assert_int_equal(world_env_blocks_with(&world, key), 0);
+        memcpy(block + at, key.data, key.len);
+        assert_int_equal(world_env_blocks_with(&world, key), 1);
+        world_env_watch(&world, key);
+        block[at + 15] ^= 1;
+        assert_int_equal(world_env_blocks_with(&world, key), 0);
+        block[at + 15] ^= 1;
+        world.env.free(&world, block);
+        assert_int_equal(world.freed_keys, 1);
+    }
+}
+
+static void keys_that_could_be_chance_are_not_looked_for(void **state)
+{
+    struct world_env world;
+    static const uint8_t zeros[32];
+    (void)state;
+    world_env_init(&world);
+    uint8_t *block = world.env.alloc(&world, 64);
+    assert_non_null(block);
+    memset(block, 0, 64);
+    world_env_watch(&world, (struct pal_view){zeros, 32});
+    world_env_watch(&world, (struct pal_view){key.data, 8});
+    assert_int_equal(world.num_watched, 0);
+    world.env.free(&world, block);
+    assert_int_equal(world.freed_keys, 0);
+}
+
+static void random_bytes_depend_on_step_and_draw_only(void **state)
+{
+    struct world_env a;
+    struct world_env b;
+    uint8_t drawn[4][24];
+    (void)state;
+    world_env_init(&a);
+    world_env_init(&b);
+    world_env_step(&a, 7);
+    world_env_step(&b, 9);
+    assert_int_equal(a.env.random(&a, drawn[0], 24), PAL_OK);
+    assert_int_equal(a.env.random(&a, drawn[1], 24), PAL_OK);
+    assert_int_equal(b.env.random(&b, drawn[2], 24), PAL_OK);
+    world_env_step(&b, 7);
+    assert_int_equal(b.env.random(&b, drawn[3], 24), PAL_OK);
+    assert_memory_not_equal(drawn[0], drawn[1], 24);
+    assert_memory_not_equal(drawn[0], drawn[2], 24);
+    assert_memory_equal(drawn[0], drawn[3], 24);
+    b.fail_random = 1;
+    assert_int_equal(b.env.random(&b, drawn[2], 24), PAL_NO_RANDOM);
+    assert_int_equal(b.env.random(&b, drawn[2], 24), PAL_OK);
+}
+
+#if !defined(PALDIFF_ASAN)
+/* Under ASan the write itself is caught. */
+static void a_write_past_a_piece_is_seen(void **state)
+{
+    struct arena arena;
+    (void)state;
+    assert_true(arena_init(&arena));
+    for (size_t len = 0; len < 40; len++) {
+        uint8_t *piece = arena_take(&arena, len, 1);
+        assert_int_equal(arena_fence_damage(piece, len), 0);
+        piece[len] ^= 1;
+        assert_int_equal(arena_fence_damage(piece, len), 1);
+        (piece - 1)[0] ^= 1;
+        assert_int_equal(arena_fence_damage(piece, len), 2);
+    }
+    arena_deinit(&arena);
+}
+#endif
+
+static _Thread_local int turns;
+
+static void take_turn(void *argument)
+{
+    *(int *)argument = ++turns;
+}
+
+static void an_actor_keeps_its_thread_until_it_ends(void **state)
+{
+    struct actors actors;
+    int seen = 0;
+    (void)state;
+    actors_init(&actors);
+    turns = 0;
+    for (int turn = 1; turn <= 3; turn++) {
+        for (size_t i = 0; i < TRACE_THREADS_MAX; i++) {
+            actors_run(&actors, i, take_turn, &seen);
+            assert_int_equal(seen, turn);
+        }
+    }
+    actors_end(&actors, 2);
+    actors_end(&actors, 0);
+    actors_run(&actors, 2, take_turn, &seen);
+    assert_int_equal(seen, 1);
+    actors_run(&actors, 0, take_turn, &seen);
+    assert_int_equal(seen, 4);
+    actors_deinit(&actors);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_block_is_counted_until_it_is_back),
+        cmocka_unit_test(only_the_nth_allocation_fails),
+        cmocka_unit_test(a_key_is_found_at_any_place_and_only_whole),
+        cmocka_unit_test(keys_that_could_be_chance_are_not_looked_for),
+        cmocka_unit_test(random_bytes_depend_on_step_and_draw_only),
+#if !defined(PALDIFF_ASAN)
+        cmocka_unit_test(a_write_past_a_piece_is_seen),
+#endif
+        cmocka_unit_test(an_actor_keeps_its_thread_until_it_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
