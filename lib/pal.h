@@ -287,7 +287,7 @@ enum pal_digest { PAL_SHA1, PAL_SHA256, PAL_SHA384, PAL_SHA512, PAL_NUM_DIGESTS 
 /* pal_slot_stats: what the calling thread's slots of this table did since drop(). A one-shot table counts a set-up for
  * every message. */
 struct pal_slot_stats {
-    uint64_t messages; /* authentic or not, that reached the engine */
+    uint64_t messages; /* begun in the engine: authentic or not, finished or abandoned */
     uint64_t setups;   /* key schedules computed */
 };
 
@@ -296,16 +296,19 @@ struct pal_slot_stats {
  * copy, wiped when it is replaced, dropped, or its thread ends. A failed call leaves the slot as good as new. In mode
  * PAL_REUSED a message under the slot's key allocates nothing. */
 struct pal_hmac_ops {
-    /* digest: one message, given in parts. Abandons an open message. *out_len = the digest's length.
-     * PAL_UNSUPPORTED (unknown digest), PAL_BAD_ARGUMENT, PAL_NO_SPACE, PAL_NO_MEMORY; in that order. */
+    /* digest: one message, given in parts. Abandons an open message, even when it is refused itself. *out_len = the digest's
+     * length. PAL_UNSUPPORTED (unknown digest), PAL_BAD_ARGUMENT (also for out_len NULL), PAL_NO_SPACE (out may be NULL with
+     * out_cap 0), PAL_NO_MEMORY, PAL_ENGINE; in that order. */
     enum pal_status (*digest)(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len, enum pal_digest digest,
                               struct pal_view key, const struct pal_view *parts, size_t num_parts);
     /* start: opens a message, abandoning an open one, even when it fails. update: adds a part. finish: as digest, and closes
-     * the message; on PAL_NO_SPACE it stays open. update and finish without an open message: PAL_BAD_STATE. */
+     * the message. update and finish without an open message: PAL_BAD_STATE, before anything else. PAL_BAD_ARGUMENT and
+     * PAL_NO_SPACE leave the message open, PAL_NO_MEMORY and PAL_ENGINE close it. */
     enum pal_status (*start)(const struct pal_env *env, enum pal_digest digest, struct pal_view key);
     enum pal_status (*update)(const struct pal_env *env, struct pal_view part);
     enum pal_status (*finish)(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len);
-    /* drop: wipes and gives back the calling thread's slot, with any open message; resets its stats. */
+    /* drop: wipes and gives back the calling thread's slot, with any open message; resets its stats. A slot belongs to the
+     * environment that it was made under: a call under another one replaces it. */
     void (*drop)(const struct pal_env *env);
     void (*stats)(const struct pal_env *env, struct pal_slot_stats *out);
 };
@@ -333,7 +336,8 @@ struct pal_aead_job {
 
 /* pal_aead_ops: AES-GCM (SP 800-38D) over the calling thread's slots: one for sealing, one for opening. Slots as in
  * pal_hmac_ops. Output and text are the same memory from the same start (in place), or do not overlap
- * (PAL_BAD_ARGUMENT). Order of refusals: PAL_UNSUPPORTED (unknown cipher), PAL_BAD_ARGUMENT, PAL_TOO_LONG, PAL_NO_SPACE. */
+ * (PAL_BAD_ARGUMENT). Order of refusals: PAL_UNSUPPORTED (unknown cipher), PAL_BAD_ARGUMENT but for an overlap,
+ * PAL_TOO_LONG, an overlap with the bytes that would be written, PAL_NO_SPACE. PAL_ENGINE wipes the output. */
 struct pal_aead_ops {
     /* seal: writes ciphertext and tag; *out_len = plain.len + tag_len. */
     enum pal_status (*seal)(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len,

@@ -6,7 +6,7 @@
 #include "pal.h"
 
 static const char *const texts[PAL_NUM_STATUSES] = {
-#define STATUS(name, text, sentence) [PAL_##name] = text,
+#define STATUS(name, text, sentence) [PAL_##name] = (text),
 #include "status.def"
 #undef STATUS
 };

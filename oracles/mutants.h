@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mutants.h: ports with one planted bug each. A mutant wraps a good port's tables and changes what one operation does; it
- * proves that the rule named in its row can fail. Nothing of this is ever linked into lib/.
+ * mutants.h: ports with one planted bug each. A mutant wraps a good port's tables and changes what one operation does;
+ * it proves that the rule named in its row can fail. Nothing of this is ever linked into lib/.
  */
 #ifndef PALDIFF_MUTANTS_H
 #define PALDIFF_MUTANTS_H
@@ -34,8 +34,8 @@ extern const size_t num_mutants;
 /* mutant_find: NULL if there is none of that name. */
 const struct mutant *mutant_find(const char *name);
 
-/* mutant_port: the good port with the bug in it. One at a time per process: the next call changes the port that the last
- * one gave. */
+/* mutant_port: the good port with the bug in it. One at a time per process: the next call changes the port that the
+ * last one gave. */
 const struct pal_port *mutant_port(const struct mutant *mutant, const struct pal_port *good);
 
 /* mutant_fired: how often the bug changed what the good port would have done, since mutant_port. */

@@ -43,7 +43,6 @@ struct vector_reason {
  */
 struct vector_file {
     const char *path; /* below the vectors' directory */
-    bool absent;      /* only files that may be absent */
     size_t num_verdicts[VECTOR_NUM_VERDICTS];
     size_t num_refused;
     size_t num_families[VECTOR_NUM_FAMILIES];
@@ -65,9 +64,8 @@ struct vector_set {
 bool vectors_load(struct vector_set *out, const char *dir);
 void vectors_deinit(struct vector_set *set);
 
-/* vectors_num_files, vectors_file_path: what vectors_load looks for, those that may be absent at the end. */
+/* vectors_num_files, vectors_file_path: what vectors_load looks for. */
 size_t vectors_num_files(void);
-size_t vectors_num_required(void);
 const char *vectors_file_path(size_t file);
 
 /* vector_same_key: whether both would meet the same slot: family, algorithm and key. */

@@ -35,11 +35,11 @@ size_t player_random(struct player *player, size_t bound)
 
 static void print_view(const char *word, struct pal_view view)
 {
-    fprintf(stderr, "  %s (%zu) ", word, view.len);
+    (void)fprintf(stderr, "  %s (%zu) ", word, view.len);
     for (size_t i = 0; i < view.len && i < HEX_LEN_MAX; i++) {
-        fprintf(stderr, "%02x", view.data[i]);
+        (void)fprintf(stderr, "%02x", view.data[i]);
     }
-    fprintf(stderr, "%s\n", view.len > HEX_LEN_MAX ? "..." : "");
+    (void)fprintf(stderr, "%s\n", view.len > HEX_LEN_MAX ? "..." : "");
 }
 
 /* Counts, and names the case; whether the caller is to print got and want. */
@@ -49,8 +49,8 @@ static bool flag(struct player *player, const char *what)
     if (player->silent || player->num_flags > FLAGS_PRINTED_MAX) {
         return false;
     }
-    fprintf(stderr, "FAILED %s, case %u, %s, %s: %s\n", vectors_file_path(player->vector->file), player->vector->id,
-            player->world->name, player->moment, what);
+    (void)fprintf(stderr, "FAILED %s, case %u, %s, %s: %s\n", vectors_file_path(player->vector->file),
+                  player->vector->id, player->world->name, player->moment, what);
     return true;
 }
 
@@ -60,7 +60,7 @@ static bool status_is(struct player *player, const char *what, enum pal_status g
         return true;
     }
     if (flag(player, what)) {
-        fprintf(stderr, "  got %s\n  want %s\n", pal_status_name(got), pal_status_name(want));
+        (void)fprintf(stderr, "  got %s\n  want %s\n", pal_status_name(got), pal_status_name(want));
     }
     return false;
 }
@@ -71,7 +71,7 @@ static bool number_is(struct player *player, const char *what, uint64_t got, uin
         return true;
     }
     if (flag(player, what)) {
-        fprintf(stderr, "  got %llu\n  want %llu\n", (unsigned long long)got, (unsigned long long)want);
+        (void)fprintf(stderr, "  got %llu\n  want %llu\n", (unsigned long long)got, (unsigned long long)want);
     }
     return false;
 }
@@ -105,7 +105,7 @@ static struct room room_new(size_t cap, struct pal_view content)
 {
     struct room room = {malloc(cap), malloc(cap), cap, UNTOUCHED_LEN};
     if ((room.memory == NULL || room.before == NULL) && cap > 0) {
-        fprintf(stderr, "no memory\n");
+        (void)fprintf(stderr, "no memory\n");
         abort();
     }
     if (cap > 0) {
@@ -352,33 +352,52 @@ static void disturb_aead(struct player *player, enum disturbance kind, enum pal_
     }
 }
 
-/* Under `key`, of the vector's algorithm. */
-static void disturb(struct player *player, enum disturbance kind, const struct vector *vector, struct pal_view key)
+/* Under the key and algorithm of `like`. */
+static void disturb(struct player *player, enum disturbance kind, const struct vector *like)
 {
     struct world_env *env = &player->world->env;
     world_env_step(env, player->random);
     env->fail_alloc = kind == DISTURB_FAILING_ALLOCATION ? 1 + (uint32_t)player_random(player, FAIL_ALLOC_MAX) : 0;
-    if (vector->family == VECTOR_HMAC) {
-        disturb_hmac(player, kind, vector->digest, key);
+    if (like->family == VECTOR_HMAC) {
+        disturb_hmac(player, kind, like->digest, like->key);
     } else {
-        disturb_aead(player, kind, vector->cipher, key);
+        disturb_aead(player, kind, like->cipher, like->key);
     }
     env->fail_alloc = 0;
     player->num_faults += env->faulted ? 1 : 0;
     player->num_disturbances[kind]++;
 }
 
-/* Before the miss: under a key that differs in one bit, so that the vector's own stays away from the slot; except now
- * and then for the failing allocation, which must not leave half of it there. Returns whether the slot may hold the own
- * key. */
+/* What a slot could take for the vector's own: `key` with a bit changed; for hmac also one byte more or less, or the
+ * same under another digest. `key` has room for a byte more than the vector's. */
+static void make_similar(struct player *player, struct vector *similar, uint8_t *key)
+{
+    size_t choice = player_random(player, similar->family == VECTOR_HMAC ? 4 : 1);
+    if (choice == 1) {
+        similar->digest =
+            (enum pal_digest)((similar->digest + 1 + player_random(player, PAL_NUM_DIGESTS - 1)) % PAL_NUM_DIGESTS);
+    } else if (choice == 2 && similar->key.len > 0) {
+        similar->key.len--;
+    } else if (choice == 3 || similar->key.len == 0) {
+        similar->key.len++;
+    } else {
+        key[player_random(player, 2) == 0 ? 0 : similar->key.len - 1] ^= (uint8_t)(1u << player_random(player, 8));
+    }
+}
+
+/* Before the miss: under a similar key, so that the vector's own stays away from the slot; except now and then for the
+ * failing allocation, which must not leave half of it there. Returns whether the slot may hold the own key. */
 static bool disturb_before_miss(struct player *player, const struct vector *vector, enum disturbance kind)
 {
-    size_t len = vector->key.len;
+    struct vector similar = *vector;
+    struct room key = room_new(vector->key.len + 1, vector->key);
     bool own = kind == DISTURB_FAILING_ALLOCATION && !vector->refused && player_random(player, 2) == 0;
-    struct room other = room_new(len == 0 ? 1 : len, vector->key);
-    other.memory[other.cap - 1] ^= 1;
-    disturb(player, kind, vector, own ? vector->key : (struct pal_view){other.memory, other.cap});
-    room_free(&other);
+    similar.key.data = key.memory;
+    if (!own) {
+        make_similar(player, &similar, key.memory);
+    }
+    disturb(player, kind, &similar);
+    room_free(&key);
     return own;
 }
 
@@ -437,7 +456,7 @@ static void play_twice(struct player *player, const struct vector *vector)
     player->moment = "second play";
     /* None that allocates: it would cost the slot its key. A refused vector's key was never there. */
     if (!vector->refused) {
-        disturb(player, kinds[player_random(player, 3)], vector, vector->key);
+        disturb(player, kinds[player_random(player, 3)], vector);
     }
     play_counted(player, vector, true, false);
 }

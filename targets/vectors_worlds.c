@@ -21,10 +21,10 @@ bool player_init(struct player *player)
         world->mode = (enum pal_mode)(i % PAL_NUM_MODES);
         world_env_init(&world->env);
         if (world->port == NULL || world->port->hmac[world->mode] == NULL || world->port->aead[world->mode] == NULL) {
-            fprintf(stderr, "an engine cannot be started\n");
+            (void)fprintf(stderr, "an engine cannot be started\n");
             return false;
         }
-        snprintf(world->name, sizeof(world->name), "%s/%s", world->port->name, mode_names[world->mode]);
+        (void)snprintf(world->name, sizeof(world->name), "%s/%s", world->port->name, mode_names[world->mode]);
     }
     return true;
 }

@@ -10,7 +10,8 @@
 /* What both engines' GCM starts with. */
 enum { NONCE_LEN_AT_FIRST = 12 };
 
-/* The thread's slot with a keyed context, made if need be; inside of engine_enter. NULL: no memory, or the engine's fault. */
+/* The thread's slot with a keyed context, made if need be; inside of engine_enter. NULL: no memory, or the engine's
+ * fault. */
 static struct slot *slot_keyed(enum slot_kind kind, const struct pal_env *env, const struct pal_aead_job *job,
                                enum pal_status *out_status)
 {
@@ -43,8 +44,8 @@ static bool set_nonce(struct slot *slot, struct pal_view nonce)
     return gcm_init(slot->state.gcm.context, NULL, NULL, nonce.data, slot->kind == SLOT_SEAL);
 }
 
-static enum pal_status message(enum slot_kind kind, const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job,
-                               struct pal_view text)
+static enum pal_status message(enum slot_kind kind, const struct pal_env *env, uint8_t *out,
+                               const struct pal_aead_job *job, struct pal_view text)
 {
     enum pal_status status = PAL_ENGINE;
     struct slot *slot;
@@ -66,12 +67,14 @@ static enum pal_status message(enum slot_kind kind, const struct pal_env *env, u
     return engine_leave(status);
 }
 
-static enum pal_status way_seal(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job, struct pal_view plain)
+static enum pal_status way_seal(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job,
+                                struct pal_view plain)
 {
     return message(SLOT_SEAL, env, out, job, plain);
 }
 
-static enum pal_status way_open(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job, struct pal_view sealed)
+static enum pal_status way_open(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job,
+                                struct pal_view sealed)
 {
     return message(SLOT_OPEN, env, out, job, sealed);
 }

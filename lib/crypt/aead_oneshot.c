@@ -24,8 +24,8 @@ static EVP_CIPHER_CTX *context_new(const EVP_CIPHER *cipher, const struct pal_ae
     return context;
 }
 
-static enum pal_status message(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job, struct pal_view text,
-                               bool sealing)
+static enum pal_status message(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job,
+                               struct pal_view text, bool sealing)
 {
     const EVP_CIPHER *cipher = engine_cipher_fetch(job->cipher);
     enum pal_status status = PAL_ENGINE;
@@ -40,12 +40,14 @@ static enum pal_status message(const struct pal_env *env, uint8_t *out, const st
     return engine_leave(status);
 }
 
-static enum pal_status way_seal(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job, struct pal_view plain)
+static enum pal_status way_seal(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job,
+                                struct pal_view plain)
 {
     return message(env, out, job, plain, true);
 }
 
-static enum pal_status way_open(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job, struct pal_view sealed)
+static enum pal_status way_open(const struct pal_env *env, uint8_t *out, const struct pal_aead_job *job,
+                                struct pal_view sealed)
 {
     return message(env, out, job, sealed, false);
 }

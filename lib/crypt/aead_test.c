@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * aead_test.c: claims about the aead tables of both engines in both modes: right bytes, refusals, and nothing left behind.
- * Memory, keys in memory and threads are in slot_test.c.
- * It breaks when both engines are wrong in the same way and the vectors do not show it.
+ * aead_test.c: claims about the aead tables of both engines in both modes: right bytes, refusals, and nothing left
+ * behind. Memory, keys in memory and threads are in slot_test.c. It breaks when both engines are wrong in the same way
+ * and the vectors do not show it.
  */
 #include "crypt_test.h"
 
 enum { ROOM = 512 };
 
 static const size_t key_lens[PAL_NUM_AEADS] = {16, 24, 32};
-static const uint8_t key_bytes[32] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4, 6, 2, 6, 4, 3, 3, 8, 3, 2, 7, 9, 5};
+static const uint8_t key_bytes[32] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3,
+                                      2, 3, 8, 4, 6, 2, 6, 4, 3, 3, 8, 3, 2, 7, 9, 5};
 static const uint8_t nonce_bytes[PAL_NONCE_LEN_MAX + 1] = {2, 7, 1, 8, 2, 8, 1, 8, 2, 8, 4, 5, 9, 0, 4, 5};
 
 static struct pal_aead_job job_of(enum pal_aead cipher, size_t nonce_len, size_t tag_len)
@@ -25,7 +26,8 @@ static void expect_same(struct subject *subject, const struct pal_aead_job *job,
     uint8_t want[ROOM], got[ROOM], back[ROOM];
     size_t want_len = 0, got_len = 0, back_len = 0;
 
-    expect_status(subject->reference_aead->seal(subject->env, want, ROOM, &want_len, job, plain), PAL_OK, "reference", 0);
+    expect_status(subject->reference_aead->seal(subject->env, want, ROOM, &want_len, job, plain), PAL_OK, "reference",
+                  0);
     expect_status(subject->aead->seal(subject->env, got, ROOM, &got_len, job, plain), PAL_OK, "seal", plain.len);
     assert_int_equal(got_len, plain.len + job->tag_len);
     assert_memory_equal(got, want, want_len);
@@ -40,8 +42,9 @@ static void expect_same(struct subject *subject, const struct pal_aead_job *job,
 static void vectors_hold(void **state)
 {
 #define KEY "feffe9928665731c6d6a8f9467308308"
-#define TEXT                                                                                                                 \
-    "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39"
+#define TEXT                                                                                                           \
+    "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657" \
+    "ba637b39"
 #define AAD "feedfacedeadbeeffeedfacedeadbeefabaddad2"
     static const struct {
         enum pal_aead cipher;
@@ -49,23 +52,28 @@ static void vectors_hold(void **state)
     } rows[] = {
         {PAL_AES_128_GCM, "00000000000000000000000000000000", "000000000000000000000000", "", "",
          "58e2fccefa7e3061367f1d57a4e7455a"},
-        {PAL_AES_128_GCM, "00000000000000000000000000000000", "000000000000000000000000", "", "00000000000000000000000000000000",
-         "0388dace60b6a392f328c2b971b2fe78ab6e47d42cec13bdf53a67b21257bddf"},
+        {PAL_AES_128_GCM, "00000000000000000000000000000000", "000000000000000000000000", "",
+         "00000000000000000000000000000000", "0388dace60b6a392f328c2b971b2fe78ab6e47d42cec13bdf53a67b21257bddf"},
         {PAL_AES_128_GCM, KEY, "cafebabefacedbaddecaf888", AAD, TEXT,
-         "42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac973d58e091"
+         "42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e21d514b25466931c7d8f6a5aac84aa051ba30b396a0aa"
+         "c973d58e091"
          "5bc94fbc3221a5db94fae95ae7121a47"},
         {PAL_AES_128_GCM, KEY, "cafebabefacedbad", AAD, TEXT,
-         "61353b4c2806934a777ff51fa22a4755699b2a714fcdc6f83766e5f97b6c742373806900e49f24b22b097544d4896b424989b5e1ebac0f07c23f4598"
+         "61353b4c2806934a777ff51fa22a4755699b2a714fcdc6f83766e5f97b6c742373806900e49f24b22b097544d4896b424989b5e1ebac0"
+         "f07c23f4598"
          "3612d2e79e3b0785561be14aaca2fccb"},
         {PAL_AES_128_GCM, KEY,
-         "9313225df88406e555909c5aff5269aa6a7a9538534f7da1e4c303d2a318a728c3c0c95156809539fcf0e2429a6b525416aedbf5a0de6a57a637b39b",
+         "9313225df88406e555909c5aff5269aa6a7a9538534f7da1e4c303d2a318a728c3c0c95156809539fcf0e2429a6b525416aedbf5a0de6"
+         "a57a637b39b",
          AAD, TEXT,
-         "8ce24998625615b603a033aca13fb894be9112a5c3a211a8ba262a3cca7e2ca701e4a9a4fba43c90ccdcb281d48c7c6fd62875d2aca417034c34aee5"
+         "8ce24998625615b603a033aca13fb894be9112a5c3a211a8ba262a3cca7e2ca701e4a9a4fba43c90ccdcb281d48c7c6fd62875d2aca41"
+         "7034c34aee5"
          "619cc5aefffe0bfa462af43c1699d050"},
         {PAL_AES_192_GCM, "000000000000000000000000000000000000000000000000", "000000000000000000000000", "",
          "00000000000000000000000000000000", "98e7247c07f0fe411c267e4384b0f6002ff58d80033927ab8ef4d4587514f0fb"},
         {PAL_AES_256_GCM, KEY KEY, "cafebabefacedbaddecaf888", AAD, TEXT,
-         "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662"
+         "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7"
+         "a0abcc9f662"
          "76fc6ece0f4e1768cddf8853bb2d551b"},
     };
     struct subject *subject = *state;
@@ -82,11 +90,12 @@ static void vectors_hold(void **state)
         struct pal_view text = view_of(plain, unhex(plain, sizeof(plain), rows[i].plain));
         size_t want_len = unhex(want, sizeof(want), rows[i].sealed), got_len = 0;
 
-        expect_status(subject->aead->seal(subject->env, got, sizeof(got), &got_len, &job, text), PAL_OK, "seal vector", i);
+        expect_status(subject->aead->seal(subject->env, got, sizeof(got), &got_len, &job, text), PAL_OK, "seal vector",
+                      i);
         assert_int_equal(got_len, want_len);
         assert_memory_equal(got, want, want_len);
-        expect_status(subject->aead->open(subject->env, got, sizeof(got), &got_len, &job, view_of(want, want_len)), PAL_OK,
-                      "open vector", i);
+        expect_status(subject->aead->open(subject->env, got, sizeof(got), &got_len, &job, view_of(want, want_len)),
+                      PAL_OK, "open vector", i);
         assert_int_equal(got_len, text.len);
         assert_memory_equal(got, plain, text.len);
     }
@@ -120,7 +129,8 @@ static void aad_in_parts_is_their_concatenation(void **state)
     job.num_aad = 1;
     assert_int_equal(subject->reference_aead->seal(subject->env, want, ROOM, &len, &job, plain), PAL_OK);
     for (size_t cut = 0; cut <= sizeof(aad); cut++) {
-        struct pal_view parts[4] = {{NULL, 0}, view_of(aad, cut), view_of("", 0), view_of(aad + cut, sizeof(aad) - cut)};
+        struct pal_view parts[4] = {
+            {NULL, 0}, view_of(aad, cut), view_of("", 0), view_of(aad + cut, sizeof(aad) - cut)};
 
         job.aad = parts;
         job.num_aad = 4;
@@ -193,11 +203,13 @@ static void text_in_place_gives_the_same_bytes(void **state)
 
         fill(plain, sizeof(plain), 4);
         memcpy(memory, plain, len);
-        assert_int_equal(subject->reference_aead->seal(subject->env, want, ROOM, &want_len, &job, view_of(plain, len)), PAL_OK);
-        expect_status(subject->aead->seal(subject->env, memory, ROOM, &got_len, &job, view_of(memory, len)), PAL_OK, "seal", len);
+        assert_int_equal(subject->reference_aead->seal(subject->env, want, ROOM, &want_len, &job, view_of(plain, len)),
+                         PAL_OK);
+        expect_status(subject->aead->seal(subject->env, memory, ROOM, &got_len, &job, view_of(memory, len)), PAL_OK,
+                      "seal", len);
         assert_memory_equal(memory, want, want_len);
-        expect_status(subject->aead->open(subject->env, memory, len, &got_len, &job, view_of(memory, want_len)), PAL_OK, "open",
-                      len);
+        expect_status(subject->aead->open(subject->env, memory, len, &got_len, &job, view_of(memory, want_len)), PAL_OK,
+                      "open", len);
         assert_memory_equal(memory, plain, len);
     }
 }
@@ -216,12 +228,13 @@ static void a_bad_tag_wipes_and_does_no_harm(void **state)
 
             fill(plain, sizeof(plain), 5);
             fill(room, sizeof(room), 6);
-            assert_int_equal(
-                subject->aead->seal(subject->env, sealed, 64, &len, &job, view_of(plain, sizeof(plain))), PAL_OK);
+            assert_int_equal(subject->aead->seal(subject->env, sealed, 64, &len, &job, view_of(plain, sizeof(plain))),
+                             PAL_OK);
             sealed[at] ^= (uint8_t)(1u << at % 8);
             memcpy(before, out, 64);
             len = 77;
-            expect_status(subject->aead->open(subject->env, out, 64, &len, &job, view_of(sealed, 32)), PAL_BAD_TAG, "bit", at);
+            expect_status(subject->aead->open(subject->env, out, 64, &len, &job, view_of(sealed, 32)), PAL_BAD_TAG,
+                          "bit", at);
             assert_int_equal(len, 77);
             for (size_t i = 0; i < 20; i++)
                 assert_int_equal(out[i], 0);
@@ -265,8 +278,10 @@ static void a_text_shorter_than_its_tag_is_a_bad_tag(void **state)
     for (size_t len = 0; len < 16; len++) {
         struct pal_aead_job job = job_of(PAL_AES_128_GCM, PAL_NONCE_LEN, 16);
 
-        expect_status(subject->aead->open(subject->env, out, 16, &out_len, &job, view_of(sealed, len)), PAL_BAD_TAG, "len", len);
-        expect_status(subject->aead->open(subject->env, NULL, 0, &out_len, &job, view_of(NULL, 0)), PAL_BAD_TAG, "null", len);
+        expect_status(subject->aead->open(subject->env, out, 16, &out_len, &job, view_of(sealed, len)), PAL_BAD_TAG,
+                      "len", len);
+        expect_status(subject->aead->open(subject->env, NULL, 0, &out_len, &job, view_of(NULL, 0)), PAL_BAD_TAG, "null",
+                      len);
     }
     assert_int_equal(out_len, 77);
     assert_memory_equal(out, before, sizeof(out));
@@ -352,14 +367,17 @@ static void open_and_seal_fresh_refuse_in_the_same_order(void **state)
     assert_int_equal(aead->open(subject->env, out, 64, NULL, &job, text), PAL_BAD_ARGUMENT);
     assert_int_equal(aead->open(subject->env, NULL, 64, &len, &job, text), PAL_BAD_ARGUMENT);
     assert_int_equal(aead->open(subject->env, out, 64, &len, &job, view_of(NULL, 20)), PAL_BAD_ARGUMENT);
-    assert_int_equal(aead->open(subject->env, out, 0, &len, &job, view_of(sealed, PAL_TEXT_LEN_MAX + 17u)), PAL_TOO_LONG);
-    assert_int_equal(aead->open(subject->env, out, 0, &len, &job, view_of(sealed, PAL_TEXT_LEN_MAX + 16u)), PAL_NO_SPACE);
+    assert_int_equal(aead->open(subject->env, out, 0, &len, &job, view_of(sealed, PAL_TEXT_LEN_MAX + 17u)),
+                     PAL_TOO_LONG);
+    assert_int_equal(aead->open(subject->env, out, 0, &len, &job, view_of(sealed, PAL_TEXT_LEN_MAX + 16u)),
+                     PAL_NO_SPACE);
     assert_int_equal(aead->open(subject->env, out, 3, &len, &job, text), PAL_NO_SPACE);
     assert_int_equal(aead->open(subject->env, out, 4, &len, &job, text), PAL_BAD_TAG);
     assert_int_equal(aead->seal_fresh(subject->env, NULL, 9, NULL, &unknown, view_of(NULL, 1)), PAL_UNSUPPORTED);
     assert_int_equal(aead->seal_fresh(subject->env, out, 64, &len, &bad, text), PAL_BAD_ARGUMENT);
     assert_int_equal(aead->seal_fresh(subject->env, out, 64, &len, &job, big), PAL_BAD_ARGUMENT);
-    assert_int_equal(aead->seal_fresh(subject->env, out, 0, &len, &job, view_of(sealed, PAL_TEXT_LEN_MAX + 1u)), PAL_TOO_LONG);
+    assert_int_equal(aead->seal_fresh(subject->env, out, 0, &len, &job, view_of(sealed, PAL_TEXT_LEN_MAX + 1u)),
+                     PAL_TOO_LONG);
     assert_int_equal(aead->seal_fresh(subject->env, out, 47, &len, &job, text), PAL_NO_SPACE);
     job.aad = &big;
     job.num_aad = 1;
@@ -394,7 +412,8 @@ static void overlap_is_refused_unless_in_place(void **state)
         expect_status(status, apart ? PAL_OK : PAL_BAD_ARGUMENT, "seal_fresh", out_at);
     }
     /* Memory behind a small output is not output. */
-    assert_int_equal(subject->aead->seal(subject->env, memory + 90, 10, &len, &job, view_of(memory + 100, 20)), PAL_NO_SPACE);
+    assert_int_equal(subject->aead->seal(subject->env, memory + 90, 10, &len, &job, view_of(memory + 100, 20)),
+                     PAL_NO_SPACE);
 }
 
 static void seal_fresh_is_nonce_and_seal(void **state)
@@ -434,7 +453,8 @@ static void directions_do_not_disturb_each_other(void **state)
     for (int i = 0; i < 5; i++) {
         assert_int_equal(subject->aead->seal(subject->env, one, ROOM, &one_len, &job, view_of("one", 3)), PAL_OK);
         assert_int_equal(subject->aead->seal(subject->env, two, ROOM, &two_len, &other, view_of("two!", 4)), PAL_OK);
-        assert_int_equal(subject->aead->open(subject->env, out, ROOM, &len, &other, view_of(one, one_len)), PAL_BAD_TAG);
+        assert_int_equal(subject->aead->open(subject->env, out, ROOM, &len, &other, view_of(one, one_len)),
+                         PAL_BAD_TAG);
         assert_int_equal(subject->aead->open(subject->env, out, ROOM, &len, &job, view_of(one, one_len)), PAL_OK);
         assert_memory_equal(out, "one", 3);
         assert_int_equal(subject->aead->open(subject->env, out, ROOM, &len, &other, view_of(two, two_len)), PAL_OK);

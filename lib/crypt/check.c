@@ -55,9 +55,10 @@ enum pal_status check_hmac(const uint8_t *out, size_t out_cap, const size_t *out
     return check_output(out, out_cap, out_len, check_digest_len(digest));
 }
 
-/* What is seen of the output is no more than its capacity: memory beyond that is not the caller's output, and who lies there
- * must not change the answer. */
-static bool overlaps_wrongly(const uint8_t *out, size_t out_cap, size_t need, struct pal_view text, bool in_place_allowed)
+/* What is seen of the output is no more than its capacity: memory beyond that is not the caller's output, and who lies
+ * there must not change the answer. */
+static bool overlaps_wrongly(const uint8_t *out, size_t out_cap, size_t need, struct pal_view text,
+                             bool in_place_allowed)
 {
     uintptr_t a = (uintptr_t)out;
     uintptr_t b = (uintptr_t)text.data;
@@ -141,8 +142,8 @@ enum pal_status check_open(const uint8_t *out, size_t out_cap, const size_t *out
     return status;
 }
 
-enum pal_status check_seal_fresh(const uint8_t *out, size_t out_cap, const size_t *out_len, const struct pal_aead_job *job,
-                                 struct pal_view plain)
+enum pal_status check_seal_fresh(const uint8_t *out, size_t out_cap, const size_t *out_len,
+                                 const struct pal_aead_job *job, struct pal_view plain)
 {
     enum pal_status status = check_job(job);
 

@@ -21,13 +21,13 @@ enum pal_status check_output(const uint8_t *out, size_t out_cap, const size_t *o
 enum pal_status check_hmac(const uint8_t *out, size_t out_cap, const size_t *out_len, enum pal_digest digest,
                            struct pal_view key, const struct pal_view *parts, size_t num_parts);
 
-/* check_seal, check_open, check_seal_fresh: the arguments of the aead functions. check_open also answers PAL_BAD_TAG, last,
- * to a text that is shorter than its tag. */
+/* check_seal, check_open, check_seal_fresh: the arguments of the aead functions. check_open also answers PAL_BAD_TAG,
+ * last, to a text that is shorter than its tag. */
 enum pal_status check_seal(const uint8_t *out, size_t out_cap, const size_t *out_len, const struct pal_aead_job *job,
                            struct pal_view plain);
 enum pal_status check_open(const uint8_t *out, size_t out_cap, const size_t *out_len, const struct pal_aead_job *job,
                            struct pal_view sealed);
-enum pal_status check_seal_fresh(const uint8_t *out, size_t out_cap, const size_t *out_len, const struct pal_aead_job *job,
-                                 struct pal_view plain);
+enum pal_status check_seal_fresh(const uint8_t *out, size_t out_cap, const size_t *out_len,
+                                 const struct pal_aead_job *job, struct pal_view plain);
 
 #endif

@@ -17,7 +17,8 @@
 
 #include <cmocka.h>
 
-/* ---- ledger ------------------------------------------------------------------------------------------------------- */
+/* ---- ledger -------------------------------------------------------------------------------------------------------
+ */
 
 /* LEDGER_HEAD: what of a freed block need not be 0: the engines' blocks start with their owner and length. */
 enum { LEDGER_HEAD = 16, LEDGER_POISON = 0xa5 };
@@ -109,9 +110,19 @@ static inline enum pal_status ledger_random(void *context, uint8_t *out, size_t 
 
     if (ledger->random_fails)
         return PAL_NO_RANDOM;
+    pthread_mutex_lock(&ledger->lock);
     for (size_t i = 0; i < len; i++)
         out[i] = ledger->random_next++;
+    pthread_mutex_unlock(&ledger->lock);
     return PAL_OK;
+}
+
+/* ledger_restart_random: the next byte drawn is 0. */
+static inline void ledger_restart_random(struct ledger *ledger)
+{
+    pthread_mutex_lock(&ledger->lock);
+    ledger->random_next = 0;
+    pthread_mutex_unlock(&ledger->lock);
 }
 
 /* ledger_init: must not move afterwards. */
@@ -119,8 +130,8 @@ static inline void ledger_init(struct ledger *ledger)
 {
     memset(ledger, 0, sizeof(*ledger));
     pthread_mutex_init(&ledger->lock, NULL);
-    ledger->env = (struct pal_env){
-        .context = ledger, .alloc = ledger_alloc, .free = ledger_free, .random = ledger_random};
+    ledger->env =
+        (struct pal_env){.context = ledger, .alloc = ledger_alloc, .free = ledger_free, .random = ledger_random};
 }
 
 /* ledger_settled: everything is home, and came home wiped. */
@@ -132,7 +143,8 @@ static inline void ledger_settled(const struct ledger *ledger)
     assert_int_equal(ledger->num_foreign, 0);
 }
 
-/* ---- subjects ----------------------------------------------------------------------------------------------------- */
+/* ---- subjects -----------------------------------------------------------------------------------------------------
+ */
 
 struct subject {
     const struct pal_port *port;
@@ -191,8 +203,8 @@ static inline int run_claims(const char *group, const struct CMUnitTest *claims,
         subject->reference_hmac = ports[1 - i / 2]->hmac[PAL_FRESH];
         subject->reference_aead = ports[1 - i / 2]->aead[PAL_FRESH];
         for (size_t j = 0; j < num_claims; j++, num_tests++) {
-            snprintf(names[num_tests], sizeof(names[0]), "%s/%s/%s", subject->port->name, mode_names[subject->mode],
-                     claims[j].name);
+            (void)snprintf(names[num_tests], sizeof(names[0]), "%s/%s/%s", subject->port->name,
+                           mode_names[subject->mode], claims[j].name);
             tests[num_tests] = claims[j];
             tests[num_tests].name = names[num_tests];
             tests[num_tests].setup_func = subject_setup;
@@ -203,13 +215,14 @@ static inline int run_claims(const char *group, const struct CMUnitTest *claims,
     failed = _cmocka_run_group_tests(group, tests, num_tests, NULL, NULL);
 done:
     if (num_tests == 0)
-        fprintf(stderr, "%s: an engine did not start\n", group);
+        (void)fprintf(stderr, "%s: an engine did not start\n", group);
     free(tests);
     free(names);
     return failed;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------------------------------
+ */
 
 /* expect_status: as assert_int_equal, in words, naming the case. */
 static inline void expect_status(enum pal_status got, enum pal_status want, const char *what, size_t index)
@@ -227,7 +240,7 @@ static inline struct pal_view view_of(const void *data, size_t len)
 static inline void fill(uint8_t *out, size_t len, unsigned seed)
 {
     for (size_t i = 0; i < len; i++)
-        out[i] = (uint8_t)(i * 7 + (i >> 8) * 3 + seed * 41 + 1);
+        out[i] = (uint8_t)(i * 7 + (i >> 8) * 3 + (size_t)seed * 41 + 1);
 }
 
 /* unhex: the bytes of a literal; returns their number. */

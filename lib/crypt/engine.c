@@ -14,13 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* block: in front of every block that the engine has, so that it goes back to where it came from: env NULL is malloc. */
+/* block: in front of every block that the engine has, so that it goes back to where it came from: env NULL is malloc.
+ */
 struct block {
     alignas(max_align_t) const struct pal_env *env;
     size_t len;
 };
 
-_Static_assert(sizeof(struct block) + PAL_NONCE_LEN_MAX <= sizeof(((struct engine_spare *)0)->memory), "spare too small");
+_Static_assert(sizeof(struct block) + PAL_NONCE_LEN_MAX <= sizeof(((struct engine_spare *)0)->memory),
+               "spare too small");
 
 /* spare_env: the owner named in the block that lies in an engine_spare. */
 static const struct pal_env spare_env;
@@ -37,7 +39,7 @@ static bool started;
 
 static void fail(const char *what)
 {
-    fprintf(stderr, "paldiff: engine: %s\n", what);
+    (void)fprintf(stderr, "paldiff: engine: %s\n", what);
     abort();
 }
 
@@ -80,7 +82,8 @@ static size_t memory_len(const void *memory)
     return ((const struct block *)memory - 1)->len;
 }
 
-/* The engines wipe much of what they free, but not all of it: OpenSSL not its HMAC_CTX, BoringSSL leaves it to this hook. */
+/* The engines wipe much of what they free, but not all of it: OpenSSL not its HMAC_CTX, BoringSSL leaves it to this
+ * hook. */
 static void memory_free(void *memory)
 {
     struct block *block = (struct block *)memory - 1;
@@ -259,7 +262,8 @@ static bool start(void)
     return true;
 }
 
-/* ERR_clear_error keeps the text of each of the 16 entries for the next error; replacing it by a literal gives it back. */
+/* ERR_clear_error keeps the text of each of the 16 entries for the next error; replacing it by a literal gives it back.
+ */
 static void clear_errors(void)
 {
     static char none[1];

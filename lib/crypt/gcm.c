@@ -94,8 +94,8 @@ enum pal_status gcm_call_open(gcm_way *way, const struct pal_env *env, uint8_t *
     return status;
 }
 
-enum pal_status gcm_call_seal_fresh(gcm_way *way, const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len,
-                                    const struct pal_aead_job *job, struct pal_view plain)
+enum pal_status gcm_call_seal_fresh(gcm_way *way, const struct pal_env *env, uint8_t *out, size_t out_cap,
+                                    size_t *out_len, const struct pal_aead_job *job, struct pal_view plain)
 {
     enum pal_status status = check_seal_fresh(out, out_cap, out_len, job, plain);
     uint8_t nonce[PAL_NONCE_LEN];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * hmac_cached.c: HMAC from two digest states that the thread keeps: one that has read the inner padded key, one the outer.
- * Not EVP_MAC: OpenSSL 3.0 to 3.4 allocate for each copied digest state, that is twice a message. The engines' plain SHA
- * functions take no lock and no memory; the price: no provider, so never FIPS-validated, and only for these digests.
- * It breaks when a state is used in place of a copy.
+ * hmac_cached.c: HMAC from two digest states that the thread keeps: one that has read the inner padded key, one the
+ * outer. Not EVP_MAC: OpenSSL 3.0 to 3.4 allocate for each copied digest state, that is twice a message. The engines'
+ * plain SHA functions take no lock and no memory; the price: no provider, so never FIPS-validated, and only for these
+ * digests. It breaks when a state is used in place of a copy.
  */
 #include "check.h"
 #include "slot.h"
@@ -110,7 +110,8 @@ static bool key_states(struct slot *slot, enum pal_digest digest, struct pal_vie
 }
 
 /* The thread's slot for this key, with a message just opened in it. */
-static enum pal_status slot_opened(struct slot **out, const struct pal_env *env, enum pal_digest digest, struct pal_view key)
+static enum pal_status slot_opened(struct slot **out, const struct pal_env *env, enum pal_digest digest,
+                                   struct pal_view key)
 {
     struct slot *slot = slot_match(SLOT_HMAC, env, (int)digest, key);
 
@@ -139,7 +140,8 @@ static bool result(struct slot *slot, enum pal_digest digest, uint8_t *out)
     if (!hash_final(digest, running, inner))
         return false;
     hash_copy(digest, running, &slot->state.hmac.outer);
-    return hash_add(digest, running, (struct pal_view){inner, check_digest_len(digest)}) && hash_final(digest, running, out);
+    return hash_add(digest, running, (struct pal_view){inner, check_digest_len(digest)}) &&
+           hash_final(digest, running, out);
 }
 
 /* Closes the message. */

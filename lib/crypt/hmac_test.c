@@ -19,8 +19,9 @@ static size_t want_of(struct subject *subject, uint8_t *out, enum pal_digest dig
 {
     size_t len = 0;
 
-    expect_status(subject->reference_hmac->digest(subject->env, out, PAL_DIGEST_LEN_MAX, &len, digest, key, &message, 1),
-                  PAL_OK, "reference", 0);
+    expect_status(
+        subject->reference_hmac->digest(subject->env, out, PAL_DIGEST_LEN_MAX, &len, digest, key, &message, 1), PAL_OK,
+        "reference", 0);
     return len;
 }
 
@@ -99,11 +100,13 @@ static void every_split_gives_the_same_digest(void **state)
         size_t want_len = want_of(subject, want, (enum pal_digest)digest, key, view_of(message, sizeof(message)));
 
         for (size_t cut = 0; cut <= sizeof(message); cut++) {
-            struct pal_view parts[3] = {view_of(message, cut), {NULL, 0}, view_of(message + cut, sizeof(message) - cut)};
+            struct pal_view parts[3] = {
+                view_of(message, cut), {NULL, 0}, view_of(message + cut, sizeof(message) - cut)};
             size_t len = 0;
 
-            expect_status(subject->hmac->digest(subject->env, got, sizeof(got), &len, (enum pal_digest)digest, key, parts, 3),
-                          PAL_OK, "parts", cut);
+            expect_status(
+                subject->hmac->digest(subject->env, got, sizeof(got), &len, (enum pal_digest)digest, key, parts, 3),
+                PAL_OK, "parts", cut);
             assert_memory_equal(got, want, want_len);
             expect_status(subject->hmac->start(subject->env, (enum pal_digest)digest, key), PAL_OK, "start", cut);
             for (size_t i = 0; i < 3; i++)
@@ -141,7 +144,8 @@ static void alternating_keys_never_mix(void **state)
     fill(message, sizeof(message), 5);
     for (size_t i = 0; i < num_lens; i++) {
         for (size_t j = 0; j < num_lens; j++) {
-            enum pal_digest first = (enum pal_digest)(i % PAL_NUM_DIGESTS), second = (enum pal_digest)(j % PAL_NUM_DIGESTS);
+            enum pal_digest first = (enum pal_digest)(i % PAL_NUM_DIGESTS),
+                            second = (enum pal_digest)(j % PAL_NUM_DIGESTS);
 
             expect_digest(subject, first, view_of(key, lens[i]), view_of(message, i * 20));
             expect_digest(subject, second, view_of(key, lens[j]), view_of(message, j * 20));
@@ -271,8 +275,8 @@ static void refusals_come_in_order_and_touch_nothing(void **state)
         fill(out, sizeof(out), 9);
         memcpy(before, out, sizeof(out));
         status = subject->hmac->digest(subject->env, rows[i].no_out ? NULL : out, rows[i].out_cap, &len,
-                                       (enum pal_digest)rows[i].digest, rows[i].key, rows[i].no_parts ? NULL : &rows[i].part,
-                                       rows[i].num_parts);
+                                       (enum pal_digest)rows[i].digest, rows[i].key,
+                                       rows[i].no_parts ? NULL : &rows[i].part, rows[i].num_parts);
         expect_status(status, rows[i].want, "refusal", i);
         if (status != PAL_OK) {
             assert_memory_equal(out, before, sizeof(out));
@@ -296,8 +300,8 @@ static void output_may_be_the_key_or_the_message(void **state)
 
         fill(memory, sizeof(memory), 10);
         want_of(subject, want, PAL_SHA512, i == 0 ? whole : text, i == 0 ? text : whole);
-        assert_int_equal(subject->hmac->digest(subject->env, memory, sizeof(memory), &len, PAL_SHA512, i == 0 ? whole : text,
-                                               i == 0 ? &text : &whole, 1),
+        assert_int_equal(subject->hmac->digest(subject->env, memory, sizeof(memory), &len, PAL_SHA512,
+                                               i == 0 ? whole : text, i == 0 ? &text : &whole, 1),
                          PAL_OK);
         assert_memory_equal(memory, want, 64);
     }

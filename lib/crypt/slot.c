@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * slot.c: the slots of a thread, behind one thread-specific key per kind.
- * The value of that key is the only pointer to a slot: after a thread's destructors ran there is none that could dangle.
- * It breaks when a slot's environment is gone before the thread that used it has ended or called drop().
+ * The value of that key is the only pointer to a slot: after a thread's destructors ran there is none that could
+ * dangle. It breaks when a slot's environment is gone before the thread that used it has ended or called drop().
  */
 #include "slot.h"
 

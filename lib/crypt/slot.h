@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * slot.h: what a thread keeps between calls: one slot per kind, with a key, what was computed from it, and an open message.
- * It does no cryptography. Compiled into each engine's object, so every engine has slots of its own.
- * It breaks when a slot is reached otherwise than through slot_find: a thread's destructor may have taken it.
+ * slot.h: what a thread keeps between calls: one slot per kind, with a key, what was computed from it, and an open
+ * message. It does no cryptography. Compiled into each engine's object, so every engine has slots of its own. It breaks
+ * when a slot is reached otherwise than through slot_find: a thread's destructor may have taken it.
  */
 #ifndef PAL_SLOT_H
 #define PAL_SLOT_H
@@ -48,16 +48,16 @@ bool slot_start(void);
 /* slot_find: the calling thread's slot of this kind, or NULL. */
 struct slot *slot_find(enum slot_kind kind);
 
-/* slot_match: as slot_find, but NULL unless it was made through `env`, for this variant and this key. The key's bytes are
- * compared in constant time. */
+/* slot_match: as slot_find, but NULL unless it was made through `env`, for this variant and this key. The key's bytes
+ * are compared in constant time. */
 struct slot *slot_match(enum slot_kind kind, const struct pal_env *env, int variant, struct pal_view key);
 
-/* slot_new: drops the thread's slot of this kind, then makes one with a copy of `key` and the state {0}. NULL when there is
- * no memory; the thread then has none. */
+/* slot_new: drops the thread's slot of this kind, then makes one with a copy of `key` and the state {0}. NULL when
+ * there is no memory; the thread then has none. */
 struct slot *slot_new(enum slot_kind kind, const struct pal_env *env, int variant, struct pal_view key);
 
-/* slot_drop: ends the thread's slot of this kind, if any: state released, all of it wiped, memory back to where it came from.
- * The same happens when the thread ends. */
+/* slot_drop: ends the thread's slot of this kind, if any: state released, all of it wiped, memory back to where it came
+ * from. The same happens when the thread ends. */
 void slot_drop(enum slot_kind kind);
 
 /* slot_table: the tables that count. */

@@ -14,7 +14,8 @@ static const uint8_t secret[KEY_LEN] = {0xc3, 0x51, 0x8e, 0x07, 0xfa, 0x2b, 0x96
 
 static const struct pal_view secret_key = {secret, KEY_LEN};
 
-/* ---- one operation of each kind, with its right answer ------------------------------------------------------------ */
+/* ---- one operation of each kind, with its right answer ------------------------------------------------------------
+ */
 
 struct answer {
     uint8_t bytes[ROOM];
@@ -45,7 +46,8 @@ static enum pal_status do_digest_long_key(const struct subject *subject, struct 
 
     memset(key, 0x6b, sizeof(key));
     memcpy(key + 100, secret, KEY_LEN);
-    return subject->hmac->digest(subject->env, out->bytes, ROOM, &out->len, PAL_SHA512, view_of(key, sizeof(key)), &part, 1);
+    return subject->hmac->digest(subject->env, out->bytes, ROOM, &out->len, PAL_SHA512, view_of(key, sizeof(key)),
+                                 &part, 1);
 }
 
 static enum pal_status do_stream(const struct subject *subject, struct answer *out)
@@ -76,15 +78,14 @@ static enum pal_status do_seal_long_nonce(const struct subject *subject, struct 
 static enum pal_status do_seal_fresh(const struct subject *subject, struct answer *out)
 {
     struct pal_aead_job job = secret_job(0);
-    uint8_t *drawn_from = &((struct ledger *)subject->env->context)->random_next;
 
-    *drawn_from = 0;
+    ledger_restart_random(subject->env->context);
     return subject->aead->seal_fresh(subject->env, out->bytes, ROOM, &out->len, &job, view_of("sealed text", 11));
 }
 
 static enum pal_status do_open(const struct subject *subject, struct answer *out)
 {
-    /* "opened" under secret_job(12), by either engine. */
+    /* Made by the first call, which must not be on two threads. */
     static struct answer sealed;
     struct pal_aead_job job = secret_job(12);
 
@@ -115,10 +116,14 @@ static const struct {
     const char *name;
     operation *run;
 } operations[] = {
-    {"digest", do_digest},         {"digest with a long key", do_digest_long_key},
-    {"stream", do_stream},         {"seal", do_seal},
-    {"open", do_open},             {"seal with a long nonce", do_seal_long_nonce},
-    {"seal_fresh", do_seal_fresh}, {"open a forged text", do_open_forged},
+    {"digest", do_digest},
+    {"digest with a long key", do_digest_long_key},
+    {"stream", do_stream},
+    {"seal", do_seal},
+    {"open", do_open},
+    {"seal with a long nonce", do_seal_long_nonce},
+    {"seal_fresh", do_seal_fresh},
+    {"open a forged text", do_open_forged},
 };
 
 enum { NUM_OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
@@ -129,15 +134,17 @@ static void drop(const struct subject *subject)
     subject->aead->drop(subject->env);
 }
 
-/* ---- claims ------------------------------------------------------------------------------------------------------- */
+/* ---- claims -------------------------------------------------------------------------------------------------------
+ */
 
-/* Fail the n-th allocation for n = 1, 2, 3 until the operation passes: from empty slots and from slots with another key. */
+/* Fail the n-th allocation for n = 1, 2, 3 until the operation passes: from empty slots and from slots with another
+ * key. */
 static void every_failed_allocation_is_no_memory_and_harmless(void **state)
 {
     struct subject *subject = *state;
 
     subject->ledger.secret = secret_key;
-    for (size_t i = 0; i < NUM_OPERATIONS * 2; i++) {
+    for (size_t i = 0; i < (size_t)2 * NUM_OPERATIONS; i++) {
         operation *run = operations[i / 2].run;
         struct answer want = {0}, got;
         enum pal_status status = PAL_NO_MEMORY;
@@ -206,7 +213,8 @@ static void no_block_comes_back_with_a_key(void **state)
             if (ending == 0)
                 drop(subject);
             else /* replaced by a key of another length */
-                (void)subject->hmac->digest(subject->env, got.bytes, ROOM, &got.len, PAL_SHA1, view_of("k", 1), NULL, 0);
+                (void)subject->hmac->digest(subject->env, got.bytes, ROOM, &got.len, PAL_SHA1, view_of("k", 1), NULL,
+                                            0);
         }
     }
     assert_int_equal(subject->hmac->start(subject->env, PAL_SHA256, secret_key), PAL_OK);
@@ -235,7 +243,8 @@ static void a_hit_allocates_nothing(void **state)
         struct pal_aead_job job = secret_job(nonce_lens[i]);
 
         assert_int_equal(subject->aead->seal(subject->env, got.bytes, ROOM, &got.len, &job, view_of("x", 1)), PAL_OK);
-        assert_int_equal(subject->aead->open(subject->env, got.bytes, ROOM, &got.len, &job, view_of(got.bytes, got.len)), PAL_OK);
+        assert_int_equal(
+            subject->aead->open(subject->env, got.bytes, ROOM, &got.len, &job, view_of(got.bytes, got.len)), PAL_OK);
     }
     assert_int_equal(subject->ledger.num_allocs, before);
 }
@@ -296,14 +305,16 @@ static void another_environment_is_another_slot(void **state)
         expect_status(operations[i].run(&other, &got), PAL_OK, operations[i].name, i);
         assert_int_equal(got.len, want.len);
         assert_memory_equal(got.bytes, want.bytes, want.len);
+        assert_int_equal(subject->ledger.num_live, 0);
+        drop(&other);
     }
-    drop(&other);
     ledger_settled(&other.ledger);
     ledger_settled(&subject->ledger);
     pthread_mutex_destroy(&other.ledger.lock);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------------------------------------------------
+ */
 
 struct visit {
     struct subject *subject;

@@ -93,7 +93,7 @@ static enum pal_status real_sendmsg(void *context, size_t *out_sent, int socket,
                                     size_t num_segments, int flags)
 {
     /* msg_iov is not const, but sendmsg only reads through it. */
-    struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)segments, .msg_iovlen = num_segments};
+    struct msghdr message = {.msg_iov = (struct iovec *)segments, .msg_iovlen = num_segments};
     ssize_t sent;
 
     (void)context;
@@ -106,8 +106,8 @@ static enum pal_status real_sendmsg(void *context, size_t *out_sent, int socket,
     return PAL_OK;
 }
 
-/* One sendfile(2), 0 or errno. The kernel refuses a region that ends past INT64_MAX, even where the file ends long before;
- * EOVERFLOW is an offset where no file has bytes. */
+/* One sendfile(2), 0 or errno. The kernel refuses a region that ends past INT64_MAX, even where the file ends long
+ * before; EOVERFLOW is an offset where no file has bytes. */
 static int sendfile_once(size_t *out_sent, int socket, int file, uint64_t offset, size_t len)
 {
     off_t position = (off_t)offset;
@@ -127,8 +127,8 @@ static int sendfile_once(size_t *out_sent, int socket, int file, uint64_t offset
     return 0;
 }
 
-/* sendfile(2) has no MSG_NOSIGNAL. A SIGPIPE of its own goes to the calling thread, so it is held back there, and taken off
- * unless one was pending before. */
+/* sendfile(2) has no MSG_NOSIGNAL. A SIGPIPE of its own goes to the calling thread, so it is held back there, and taken
+ * off unless one was pending before. */
 static enum pal_status real_sendfile(void *context, size_t *out_sent, int socket, int file, uint64_t offset, size_t len)
 {
     const struct timespec no_wait = {0};

@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-/* pal_env_real: the process's only one. Static storage, context NULL, never changed; may be copied to replace functions. */
+/* pal_env_real: the process's only one. Static storage, context NULL, never changed; may be copied to replace
+ * functions. */
 const struct pal_env *pal_env_real(void);
 
 #ifdef __cplusplus

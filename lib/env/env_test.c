@@ -20,7 +20,9 @@
 
 #include <cmocka.h>
 
-enum { MS = 1000000, FILE_LEN = 10000 };
+enum { FILE_LEN = 10000 };
+
+static const uint64_t wait_ns = 30000000;
 
 struct world {
     const struct pal_env *env;
@@ -44,7 +46,7 @@ static int setup(void **state)
 
     world.env = pal_env_real();
     num_pipe_signals = 0;
-    signal(SIGPIPE, count_pipe_signal);
+    (void)signal(SIGPIPE, count_pipe_signal);
     world.file = mkstemp(name);
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (uint8_t)(i * 31 + i / 256);
@@ -147,7 +149,7 @@ static void a_closed_peer_is_a_broken_pipe_without_a_signal(void **state)
     sigpending(&pending);
     assert_int_equal(sigismember(&pending, SIGPIPE), 0);
     /* Neither blocked for good, nor taken from the caller. */
-    raise(SIGPIPE);
+    (void)raise(SIGPIPE);
     assert_int_equal(num_pipe_signals, 1);
 }
 
@@ -161,7 +163,7 @@ static void a_signal_that_was_pending_stays(void **state)
     sigaddset(&pipe_only, SIGPIPE);
     assert_int_equal(shutdown(world->ends[1], SHUT_RD), 0);
     pthread_sigmask(SIG_BLOCK, &pipe_only, NULL);
-    raise(SIGPIPE);
+    (void)raise(SIGPIPE);
     assert_int_equal(world->env->sendfile(NULL, &sent, world->ends[0], world->file, 0, 10), PAL_BROKEN_PIPE);
     assert_int_equal(num_pipe_signals, 0);
     pthread_sigmask(SIG_UNBLOCK, &pipe_only, NULL);
@@ -192,8 +194,17 @@ static void a_file_region_arrives_and_the_position_stays(void **state)
     static const struct {
         uint64_t offset;
         size_t len, want;
-    } rows[] = {{0, 10, 10},           {9990, 10, 10},          {9990, 100, 10},      {FILE_LEN, 5, 0},    {FILE_LEN + 1, 5, 0},
-                {INT64_MAX - 1, 5, 0}, {(uint64_t)INT64_MAX, 5, 0}, {UINT64_MAX, 5, 0}, {255, 700, 700}, {3, 0, 0}, {0, SIZE_MAX, FILE_LEN}};
+    } rows[] = {{0, 10, 10},
+                {9990, 10, 10},
+                {9990, 100, 10},
+                {FILE_LEN, 5, 0},
+                {FILE_LEN + 1, 5, 0},
+                {INT64_MAX - 1, 5, 0},
+                {(uint64_t)INT64_MAX, 5, 0},
+                {UINT64_MAX, 5, 0},
+                {255, 700, 700},
+                {3, 0, 0},
+                {0, SIZE_MAX, FILE_LEN}};
     struct world *world = *state;
 
     assert_int_equal(lseek(world->file, 17, SEEK_SET), 17);
@@ -234,8 +245,8 @@ static void waiting_ends_at_the_deadline_and_not_before(void **state)
     assert_int_equal(world->env->wait_writable(NULL, world->ends[0], 0), PAL_OK);
     fill_up(world);
     assert_int_equal(world->env->wait_writable(NULL, world->ends[0], 0), PAL_TIMED_OUT);
-    assert_int_equal(world->env->wait_writable(NULL, world->ends[0], start + 30 * MS), PAL_TIMED_OUT);
-    assert_true(world->env->now_ns(NULL) >= start + 30 * MS);
+    assert_int_equal(world->env->wait_writable(NULL, world->ends[0], start + wait_ns), PAL_TIMED_OUT);
+    assert_true(world->env->now_ns(NULL) >= start + wait_ns);
     drain(world);
     assert_int_equal(world->env->wait_writable(NULL, world->ends[0], start), PAL_OK);
     /* A peer that is gone wakes the waiter, whose next send says why. */

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * run_child.c: one fuzz program as a child: its folders, arguments and environment, and what its output means.
+ * It decides no exit code. It breaks when libFuzzer words its status, SUMMARY or "Test unit written to" lines
+ * otherwise.
+ */
+#include "run.h"
+#include "seeds.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ARGUMENTS_MAX 64u
+#define ARGUMENT_MAX (RUN_PATH_MAX + 64u)
+#define ENGINE_EXIT 77 /* libFuzzer's own for a finding; the sanitizers get the same */
+
+/* ---- starting ------------------------------------------------------------------------------------------------------
+ */
+
+/* arguments: argv under construction; `full` when something did not fit. */
+struct arguments {
+    char *argv[ARGUMENTS_MAX + 1];
+    size_t num;
+    bool full;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct arguments *arguments, const char *format, ...)
+{
+    char text[ARGUMENT_MAX];
+    va_list values;
+    va_start(values, format);
+    int len = vsnprintf(text, sizeof(text), format, values);
+    va_end(values);
+    char *copy = len > 0 && (size_t)len < sizeof(text) ? strdup(text) : NULL;
+    if (copy == NULL || arguments->num == ARGUMENTS_MAX) {
+        arguments->full = true;
+        free(copy);
+        return;
+    }
+    arguments->argv[arguments->num++] = copy;
+}
+
+static bool find_program(char out[RUN_PATH_MAX], const char *name)
+{
+    const char *path = getenv("PATH");
+    for (const char *at = path != NULL ? path : "/usr/bin:/bin"; *at != '\0';) {
+        int len = (int)strcspn(at, ":");
+        int all = snprintf(out, RUN_PATH_MAX, "%.*s/%s", len, at, name);
+        if (len > 0 && all > 0 && (size_t)all < RUN_PATH_MAX && access(out, X_OK) == 0) {
+            return true;
+        }
+        at += len;
+        at += *at == ':' ? 1 : 0;
+    }
+    return false;
+}
+
+/* find_symbolizer: without one a stack is a column of numbers, and Debian's has its version in the name. */
+static bool find_symbolizer(char out[RUN_PATH_MAX])
+{
+    char name[32];
+    for (unsigned version = 40; version >= 14; version--) {
+        (void)snprintf(name, sizeof(name), "llvm-symbolizer-%u", version);
+        if (find_program(out, name)) {
+            return true;
+        }
+    }
+    return find_program(out, "llvm-symbolizer");
+}
+
+static void set_options(const char *variable, const char *ours, const char *symbolizer)
+{
+    char text[2 * RUN_PATH_MAX];
+    const char *theirs = getenv(variable);
+    int len = snprintf(text, sizeof(text), "%s%s%s:%s", ours, symbolizer[0] != '\0' ? ":external_symbolizer_path=" : "",
+                       symbolizer, theirs != NULL ? theirs : "");
+    if (len > 0 && (size_t)len < sizeof(text)) {
+        (void)setenv(variable, text, 1);
+    }
+}
+
+/* Everything that decides what is reported is said, because defaults change; what the user has set comes last and wins.
+ */
+static void set_environment(void)
+{
+    static const char common[] = "exitcode=77:abort_on_error=0:symbolize=1:print_summary=1";
+    char symbolizer[RUN_PATH_MAX];
+    char text[RUN_TEXT_MAX];
+    _Static_assert(ENGINE_EXIT == 77, "as in the text");
+    if (!find_symbolizer(symbolizer)) {
+        symbolizer[0] = '\0';
+    }
+    (void)snprintf(text, sizeof(text),
+                   "%s:detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=10:strict_string_checks=1:"
+                   "detect_stack_use_after_return=1:check_initialization_order=1",
+                   common);
+    set_options("ASAN_OPTIONS", text, symbolizer);
+    (void)snprintf(text, sizeof(text), "%s:allocator_may_return_null=1", common);
+    set_options("MSAN_OPTIONS", text, symbolizer);
+    (void)snprintf(text, sizeof(text), "%s:halt_on_error=1", common);
+    set_options("TSAN_OPTIONS", text, symbolizer);
+    (void)snprintf(text, sizeof(text), "%s:halt_on_error=1:print_stacktrace=1", common);
+    set_options("UBSAN_OPTIONS", text, symbolizer);
+}
+
+static void add_corpus(struct arguments *arguments, const struct run *run, const struct run_job *job)
+{
+    if (run->options.corpus != NULL) {
+        add(arguments, "%s/%s", run->options.corpus, job->target->name);
+    } else {
+        add(arguments, "%s/corpus", job->dir);
+    }
+    if (!run->options.from_empty) {
+        add(arguments, "%s/seeds", job->dir);
+    }
+}
+
+static void fill_arguments(struct arguments *arguments, const struct run *run, const struct run_job *job)
+{
+    char dictionary[RUN_PATH_MAX];
+    add(arguments, "%s/fuzz_%s", job->build->dir, job->target->name);
+    if (run->options.seconds > 0) {
+        add(arguments, "-max_total_time=%" PRIu64, run->options.seconds);
+    }
+    if (run->options.runs > 0) {
+        add(arguments, "-runs=%" PRIu64, run->options.runs);
+    }
+    add(arguments, "-seed=%" PRIu32, job->seed);
+    add(arguments, "-max_len=%zu", job->target->input_len_max);
+    add(arguments, "-artifact_prefix=%s", job->crashes);
+    add(arguments, "-len_control=0");
+    add(arguments, "-reload=0"); /* what others find meanwhile would make a seed mean less */
+    add(arguments, "-print_final_stats=1");
+    add(arguments, "-print_funcs=0"); /* asking the symbolizer costs seconds */
+    add(arguments, "-rss_limit_mb=2560");
+    add(arguments, "-timeout=25");
+    add(arguments, "-error_exitcode=%d", ENGINE_EXIT);
+    if (run_path(dictionary, "%s/%s.dict", tool_corpus(), job->target->name) && access(dictionary, R_OK) == 0) {
+        add(arguments, "-dict=%s", dictionary);
+    }
+    if (run->options.mutant != NULL) {
+        add(arguments, "--mutant=%s", run->options.mutant);
+    }
+    for (char **argument = run->options.engine_args; argument != NULL && *argument != NULL; argument++) {
+        add(arguments, "%s", *argument);
+    }
+    add_corpus(arguments, run, job);
+}
+
+/* make_folders: fresh ones; what an earlier run found stays among the crashes. */
+static bool make_folders(const struct run *run, struct run_job *job)
+{
+    char path[RUN_PATH_MAX];
+    size_t num_seeds = 0;
+    if (!run_path(job->dir, "%s/work/%s-%s", run->report, job->target->name, job->build->label) ||
+        !run_path(job->crashes, "%s/crashes/%s-%s/", run->report, job->target->name, job->build->label)) {
+        return false;
+    }
+    run_remove_dir(job->dir);
+    if (!run_make_dir(job->crashes) || !run_path(path, "%s/corpus", job->dir) || !run_make_dir(path)) {
+        return false;
+    }
+    if (run->options.corpus != NULL &&
+        (!run_path(path, "%s/%s", run->options.corpus, job->target->name) || !run_make_dir(path))) {
+        return false;
+    }
+    if (!run->options.from_empty) {
+        if (!run_path(path, "%s/seeds", job->dir) || !run_make_dir(path)) {
+            return false;
+        }
+        if (!seeds_write(job->target, path, &num_seeds) || num_seeds == 0) {
+            (void)fprintf(stderr, "paldiff: target %s has no seeds to start from; see above, or use --from-empty\n",
+                          job->target->name);
+            return false;
+        }
+    }
+    if (!run_path(path, "%s/log", job->dir)) {
+        return false;
+    }
+    job->log = fopen(path, "we");
+    if (job->log == NULL) {
+        (void)fprintf(stderr, "paldiff: %s cannot be written: %s; name another folder with --report\n", path,
+                      strerror(errno));
+    }
+    return job->log != NULL;
+}
+
+/* become: in the child. A group of its own, so that Ctrl-C reaches us alone; and it dies with us. */
+static _Noreturn void become(const struct run_job *job, const struct arguments *arguments, int end, pid_t parent)
+{
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)signal(SIGPIPE, SIG_DFL);
+    if (getppid() == parent && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(end, STDOUT_FILENO) >= 0 &&
+        dup2(end, STDERR_FILENO) >= 0 && chdir(job->dir) == 0) {
+        set_environment();
+        (void)execv(arguments->argv[0], arguments->argv);
+        (void)dprintf(STDERR_FILENO, "paldiff: %s does not start: %s; build it first\n", arguments->argv[0],
+                      strerror(errno));
+    }
+    _exit(EXIT_SUITE);
+}
+
+bool run_child_start(struct run *run, struct run_job *job)
+{
+    struct arguments arguments = {0};
+    int ends[2] = {-1, -1};
+    bool good = make_folders(run, job);
+    if (good) {
+        fill_arguments(&arguments, run, job);
+        good = !arguments.full && pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0;
+    }
+    if (good) {
+        /* The child's end blocks, as everybody expects of standard error. */
+        good = fcntl(ends[1], F_SETFL, 0) == 0;
+        for (size_t i = 0; i < arguments.num; i++) {
+            (void)fprintf(job->log, "%s%c", arguments.argv[i], i + 1 < arguments.num ? ' ' : '\n');
+        }
+        (void)fflush(job->log);
+        pid_t parent = getpid();
+        job->pid = good ? fork() : -1;
+        if (job->pid == 0) {
+            become(job, &arguments, ends[1], parent);
+        }
+        (void)setpgid(job->pid, job->pid); /* here too: whoever is first */
+        (void)close(ends[1]);
+        job->pipe = ends[0];
+        job->state = JOB_RUNNING;
+        job->started = run_now();
+        good = job->pid > 0;
+    }
+    for (size_t i = 0; i < arguments.num; i++) {
+        free(arguments.argv[i]);
+    }
+    if (!good) {
+        (void)fprintf(stderr, "paldiff: target %s could not be started in %s\n", job->target->name, job->build->dir);
+        job->state = JOB_ENDED;
+    }
+    return good;
+}
+
+/* ---- reading -------------------------------------------------------------------------------------------------------
+ */
+
+/* take: a copy that is safe in a terminal and in JSON. */
+static void take(char out[RUN_TEXT_MAX], const char *text, size_t len)
+{
+    len = len < RUN_TEXT_MAX - 1 ? len : RUN_TEXT_MAX - 1;
+    for (size_t i = 0; i < len; i++) {
+        out[i] = text[i];
+        if (text[i] < ' ' || text[i] > '~') {
+            out[i] = '?';
+        }
+    }
+    out[len] = '\0';
+}
+
+/* number_after: the number that follows `word` in the line; `otherwise` if there is none. */
+static uint64_t number_after(const char *line, const char *word, uint64_t otherwise)
+{
+    const char *at = strstr(line, word);
+    return at != NULL ? strtoull(at + strlen(word), NULL, 10) : otherwise;
+}
+
+/* read_rule: "rule ID target NAME step N got ... want ...". */
+static void read_rule(struct run_finding *finding, const char *line)
+{
+    const char *id = line + strlen("rule ");
+    const char *target = strstr(id, " target ");
+    const char *step = target != NULL ? strstr(target, " step ") : NULL;
+    const char *got = step != NULL ? strstr(step, " got ") : NULL;
+    const char *want = got != NULL ? strstr(got, " want ") : NULL;
+    if (want == NULL || finding->rule[0] != '\0') {
+        return;
+    }
+    take(finding->line, line, strlen(line));
+    take(finding->rule, id, (size_t)(target - id));
+    finding->step = strtoull(step + strlen(" step "), NULL, 10);
+    take(finding->got, got + strlen(" got "), (size_t)(want - got) - strlen(" got "));
+    take(finding->want, want + strlen(" want "), strlen(want + strlen(" want ")));
+}
+
+static bool starts(const char *line, const char *word)
+{
+    return strncmp(line, word, strlen(word)) == 0;
+}
+
+static void read_stats(struct run_job *job, const char *line)
+{
+    job->has_stats = true;
+    job->plays = number_after(line, " plays=", 0);
+    job->operations = number_after(line, " steps=", 0);
+    job->compared = number_after(line, " compared=", 0);
+    job->reached = number_after(line, " reached=", 0);
+}
+
+static void read_line(struct run_job *job, const char *line)
+{
+    struct run_finding *finding = &job->finding;
+    static const char written[] = "Test unit written to ";
+    const char *artefact = strstr(line, written);
+    bool detail = job->in_details && starts(line, "  ");
+    job->in_details = detail;
+    if (detail) {
+        if (finding->num_details < RUN_DETAILS_MAX) {
+            take(finding->details[finding->num_details++], line + 2, strlen(line + 2));
+        }
+    } else if (line[0] == '#' && line[1] >= '0' && line[1] <= '9') {
+        job->executions = strtoull(line + 1, NULL, 10);
+        job->edges = number_after(line, " cov: ", job->edges);
+        job->corpus = number_after(line, " corp: ", job->corpus);
+    } else if (starts(line, "stat::number_of_executed_units:")) {
+        job->executions = number_after(line, "units:", job->executions);
+    } else if (starts(line, "paldiff-stats ")) {
+        read_stats(job, line);
+    } else if (starts(line, "rule ") && !starts(line, "rule broken")) {
+        read_rule(finding, line);
+        job->in_details = true;
+    } else if (starts(line, "SUMMARY: ")) {
+        take(finding->summary, line + strlen("SUMMARY: "), strlen(line + strlen("SUMMARY: ")));
+    } else if (artefact != NULL && strstr(artefact, "slow-unit-") == NULL) {
+        (void)snprintf(finding->file, sizeof(finding->file), "%s", artefact + strlen(written));
+    } else if (starts(line, "paldiff: ") && finding->summary[0] == '\0') {
+        take(finding->summary, line, strlen(line));
+    }
+}
+
+static void end_line(struct run_job *job)
+{
+    job->said[job->said_len] = '\0';
+    /* Two lines per input of interest would make the log of a long run huge. */
+    bool wordy = job->said[0] == '#' && (strstr(job->said, "\tNEW ") != NULL || strstr(job->said, "\tREDUCE ") != NULL);
+    if (!wordy && fprintf(job->log, "%s\n", job->said) < 0) {
+        job->log_full = true;
+    }
+    read_line(job, job->said);
+    job->said_len = 0;
+}
+
+void run_child_read(struct run_job *job)
+{
+    char chunk[16384];
+    ssize_t len = 0;
+    while (job->pipe >= 0 && (len = read(job->pipe, chunk, sizeof(chunk))) > 0) {
+        for (ssize_t i = 0; i < len; i++) {
+            if (chunk[i] == '\n' || job->said_len == sizeof(job->said) - 1) {
+                end_line(job);
+            }
+            if (chunk[i] != '\n' && chunk[i] != '\0') {
+                job->said[job->said_len++] = chunk[i];
+            }
+        }
+    }
+    if (job->pipe >= 0 && (len == 0 || (errno != EAGAIN && errno != EINTR))) {
+        (void)close(job->pipe);
+        job->pipe = -1;
+    }
+}
+
+/* ---- ending --------------------------------------------------------------------------------------------------------
+ */
+
+/* kind_of: NULL for a child that ended as it should, or as we asked it to. */
+static const char *kind_of(const struct run_job *job, int status)
+{
+    const struct run_finding *finding = &job->finding;
+    const char *name = strrchr(finding->file, '/');
+    static const char *const artefacts[] = {"timeout", "oom", "leak"};
+    for (size_t i = 0; name != NULL && i < sizeof(artefacts) / sizeof(artefacts[0]); i++) {
+        if (starts(name + 1, artefacts[i])) {
+            return artefacts[i];
+        }
+    }
+    if (finding->rule[0] != '\0') {
+        return "rule";
+    }
+    if (finding->file[0] != '\0') {
+        return "crash";
+    }
+    if (job->overdue) {
+        return "timeout";
+    }
+    if (job->stopped || (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == EXIT_NOTHING_RAN))) {
+        return NULL;
+    }
+    if (job->executions == 0 || (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUITE)) {
+        return "startup";
+    }
+    if (WIFSIGNALED(status)) {
+        return "killed";
+    }
+    return strstr(finding->summary, "leak") != NULL ? "leak" : "crash";
+}
+
+/* explain: an end that nobody announced gets its exit code or signal as its summary. */
+static void explain(struct run_job *job, int status)
+{
+    struct run_finding *finding = &job->finding;
+    char said[RUN_TEXT_MAX];
+    (void)memcpy(said, finding->summary, sizeof(said));
+    if (finding->file[0] != '\0' && access(finding->file, R_OK) != 0) {
+        (void)fprintf(stderr, "paldiff: %s was not written: is the disk full?\n", finding->file);
+        finding->file[0] = '\0';
+        job->log_full = true;
+    }
+    if (job->overdue) {
+        (void)snprintf(finding->summary, sizeof(finding->summary), "did not end long after its time, and was killed");
+    } else if (WIFSIGNALED(status) && finding->file[0] == '\0') {
+        int signal_number = WTERMSIG(status);
+        (void)snprintf(finding->summary, sizeof(finding->summary), "ended by signal %d (%s)%s%.400s", signal_number,
+                       strsignal(signal_number), said[0] != '\0' ? ": " : "", said);
+    } else if (WIFEXITED(status) && said[0] == '\0') {
+        (void)snprintf(finding->summary, sizeof(finding->summary), "ended with exit code %d", WEXITSTATUS(status));
+    }
+}
+
+bool run_child_ended(struct run_job *job)
+{
+    int status = 0;
+    if (waitpid(job->pid, &status, WNOHANG) != job->pid) {
+        return false;
+    }
+    run_child_read(job);
+    if (job->said_len > 0) {
+        end_line(job);
+    }
+    if (job->pipe >= 0) {
+        (void)close(job->pipe);
+    }
+    run_child_stop(job, SIGKILL); /* a symbolizer that it left behind */
+    job->pipe = -1;
+    job->seconds = run_now() - job->started;
+    job->state = JOB_ENDED;
+    if (job->executions == 0) {
+        job->executions = job->plays; /* the stand-alone driver's */
+    }
+    job->finding.kind = kind_of(job, status);
+    if (job->finding.kind != NULL) {
+        explain(job, status);
+    }
+    if (fclose(job->log) != 0) {
+        job->log_full = true;
+    }
+    if (job->finding.kind == NULL && !job->log_full) {
+        run_remove_dir(job->dir);
+    }
+    return true;
+}
+
+void run_child_stop(const struct run_job *job, int signal_number)
+{
+    (void)kill(-job->pid, signal_number);
+}
