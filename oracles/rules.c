@@ -19,14 +19,12 @@
 #include "rules.def"
 #undef RULE
 
-const struct rule rules[] = {
+const struct rule rules[NUM_RULES] = {
 #define RULE(symbol, area, name, function, argument, sentence)                                                                 \
     {area, name, sentence, function, argument, broken_##symbol},
 #include "rules.def"
 #undef RULE
 };
-
-const size_t num_rules = sizeof(rules) / sizeof(rules[0]);
 
 void evidence_init(struct evidence *evidence, size_t num_traces, const struct trace *const traces[])
 {
@@ -75,7 +73,7 @@ bool rule_binds(const struct rule *rule, const char *area)
 
 const struct rule *rule_find(const char *id)
 {
-    for (size_t i = 0; i < num_rules; i++) {
+    for (size_t i = 0; i < NUM_RULES; i++) {
         size_t len = strlen(rules[i].area);
         if (strncmp(id, rules[i].area, len) == 0 && id[len] == '.' && strcmp(id + len + 1, rules[i].name) == 0) {
             return &rules[i];
@@ -87,7 +85,7 @@ const struct rule *rule_find(const char *id)
 const struct rule *rules_judge(struct verdict *out, const struct evidence *evidence, const char *area, uint64_t *counts)
 {
     const struct rule *first = NULL;
-    for (size_t i = 0; i < num_rules; i++) {
+    for (size_t i = 0; i < NUM_RULES; i++) {
         if (!rule_binds(&rules[i], area)) {
             continue;
         }

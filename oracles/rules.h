@@ -8,7 +8,7 @@
 #include "history.h"
 #include "trace.h"
 
-#define WORLDS_MAX 4u
+#define WORLDS_MAX 8u
 #define PAIRS_MAX 2u
 
 /* pair: the two modes of one engine; `classes` from history_classify. */
@@ -57,8 +57,15 @@ struct rule {
     void (*broken)(void);
 };
 
-extern const struct rule rules[];
-extern const size_t num_rules;
+/* rules: in the order of rules.def. */
+enum {
+#define RULE(symbol, area, name, function, argument, sentence) RULE_##symbol,
+#include "rules.def"
+#undef RULE
+    NUM_RULES
+};
+
+extern const struct rule rules[NUM_RULES];
 
 /* rule_binds: whether the rule judges traces of this area. */
 bool rule_binds(const struct rule *rule, const char *area);
@@ -67,7 +74,7 @@ bool rule_binds(const struct rule *rule, const char *area);
 const struct rule *rule_find(const char *id);
 
 /* rules_judge: the rule that broke at the earliest step, or NULL; *out is its verdict. `counts`, if not NULL, gets each
- * rule's number of compared steps added (num_rules entries). */
+ * rule's number of compared steps added (NUM_RULES entries). */
 const struct rule *rules_judge(struct verdict *out, const struct evidence *evidence, const char *area, uint64_t *counts);
 
 #endif

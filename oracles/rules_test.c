@@ -17,14 +17,16 @@ static const uint8_t good_out[] = "a digest of twenty b";
 static const uint8_t bad_out[] = "a digest of twenty c";
 
 /* worlds: one engine's pair, and the second engine's. */
-static struct trace traces[WORLDS_MAX];
+#define WORLDS 4u
+
+static struct trace traces[WORLDS];
 static struct evidence evidence;
 
 static void reset(void)
 {
     static const char *const engines[] = {"one", "two"};
     memset(traces, 0, sizeof(traces));
-    for (size_t i = 0; i < WORLDS_MAX; i++) {
+    for (size_t i = 0; i < WORLDS; i++) {
         traces[i].engine = engines[i / PAL_NUM_MODES];
         traces[i].mode = (enum pal_mode)(i % PAL_NUM_MODES);
     }
@@ -33,7 +35,7 @@ static void reset(void)
 /* add: the same step in every world; returns its index. */
 static size_t add(enum trace_role role, const uint8_t *key)
 {
-    for (size_t i = 0; i < WORLDS_MAX; i++) {
+    for (size_t i = 0; i < WORLDS; i++) {
         struct trace_step *step = &traces[i].steps[traces[i].num_steps++];
         step->role = role;
         step->key = (struct pal_view){key, key != NULL ? 32 : 0};
@@ -47,21 +49,21 @@ static size_t add(enum trace_role role, const uint8_t *key)
 
 static void set_all(size_t step, enum trace_fact fact, uint32_t value)
 {
-    for (size_t i = 0; i < WORLDS_MAX; i++) {
+    for (size_t i = 0; i < WORLDS; i++) {
         traces[i].steps[step].facts[fact] = value;
     }
 }
 
 static void set_thread(size_t step, uint32_t thread)
 {
-    for (size_t i = 0; i < WORLDS_MAX; i++) {
+    for (size_t i = 0; i < WORLDS; i++) {
         traces[i].steps[step].thread = thread;
     }
 }
 
 static void set_status(size_t step, enum pal_status status)
 {
-    for (size_t i = 0; i < WORLDS_MAX; i++) {
+    for (size_t i = 0; i < WORLDS; i++) {
         traces[i].steps[step].status = status;
         traces[i].steps[step].out_len = 0;
     }
@@ -71,7 +73,7 @@ static const struct rule *judge(const char *area, struct verdict *verdict, uint6
 {
     const struct trace *const all[] = {&traces[0], &traces[1], &traces[2], &traces[3]};
     (void)add(ROLE_END, NULL);
-    evidence_init(&evidence, WORLDS_MAX, all);
+    evidence_init(&evidence, WORLDS, all);
     return rules_judge(verdict, &evidence, area, counts);
 }
 
@@ -243,7 +245,7 @@ static void a_difference_breaks_the_rule_of_its_class_only(void **state)
             assert_ptr_equal(verdict.world, &traces[1]);
         }
         assert_string_equal(id, stories[i].rule);
-        for (size_t r = 0; r < num_rules; r++) {
+        for (size_t r = 0; r < NUM_RULES; r++) {
             struct verdict other = {.outcome = VACUOUS};
             rules[r].judge(&other, &evidence, rules[r].argument);
             assert_true(&rules[r] == rule || !rule_binds(&rules[r], stories[i].area) || other.outcome != BROKEN);
@@ -348,7 +350,7 @@ static void blocks_left_at_the_end_break_balance(void **state)
     (void)add(ROLE_MESSAGE, key_a);
     size_t end = add(ROLE_END, NULL);
     traces[2].steps[end].facts[FACT_LIVE_BLOCKS] = 1;
-    evidence_init(&evidence, WORLDS_MAX, all);
+    evidence_init(&evidence, WORLDS, all);
     assert_ptr_equal(rules_judge(&verdict, &evidence, "hmac", NULL), rule_find("crypt.balance"));
 }
 
@@ -366,7 +368,7 @@ static void bytes_left_after_a_mismatch_break_mismatch_wipes(void **state)
 static void a_rule_with_nothing_to_compare_counts_nothing(void **state)
 {
     struct verdict verdict;
-    uint64_t counts[64] = {0};
+    uint64_t counts[NUM_RULES] = {0};
     (void)state;
     reset();
     (void)story_same();
@@ -398,7 +400,7 @@ static void a_trace_hash_sees_every_field(void **state)
 static void ids_are_found_and_unique(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < num_rules; i++) {
+    for (size_t i = 0; i < NUM_RULES; i++) {
         char id[64];
         (void)snprintf(id, sizeof(id), "%s.%s", rules[i].area, rules[i].name);
         assert_ptr_equal(rule_find(id), &rules[i]);

@@ -43,9 +43,10 @@ struct trace_step {
     uint32_t facts[NUM_FACTS];
 };
 
-/* trace: the world's name parts, and its steps in order. */
+/* trace: the world that wrote it, and its steps in order. */
 struct trace {
-    const char *engine;
+    const char *name;   /* "openssl/reused" */
+    const char *engine; /* the same pointer for all worlds of one port */
     enum pal_mode mode;
     size_t num_steps;
     struct trace_step steps[TRACE_STEPS_MAX];

@@ -3,6 +3,8 @@
  */
 #include "crypt_world.h"
 
+#include "ports.h"
+
 #include <string.h>
 
 #define OUT_FILL 0xa5u
@@ -16,6 +18,13 @@ static const uint32_t tail_lens[CRYPT_TAILS] = {0,  1,  15,  16,  17,  32,  55, 
                                                 64, 65, 111, 112, 127, 128, 129, 1000, 8193};
 const char *const crypt_parts_names[CRYPT_NUM_PARTS] = {"whole", "halves", "small", "empties", "null"};
 const char *const crypt_room_names[CRYPT_NUM_ROOMS] = {"exact", "more", "less", "none"};
+
+const struct world_spec crypt_worlds[CRYPT_WORLDS] = {
+    {"openssl/fresh", pal_port_openssl, PAL_FRESH, 0},
+    {"openssl/reused", pal_port_openssl, PAL_REUSED, 0},
+    {"boringssl/fresh", pal_port_boringssl, PAL_FRESH, 0},
+    {"boringssl/reused", pal_port_boringssl, PAL_REUSED, 0},
+};
 
 /* Registers at the start: 1 differs from 0 in its last byte only, 2 is a prefix of 0, 3 goes on after 0. A cache that
  * compares addresses, lengths or beginnings confuses them. */

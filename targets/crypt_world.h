@@ -99,6 +99,10 @@ struct crypt_world {
     uint8_t said[CRYPT_SAID_MAX]; /* texts given to the port: a key found in memory may be one of these */
 };
 
+/* crypt_worlds: {openssl, boringssl} x {one-shot, cached}. */
+#define CRYPT_WORLDS 4u
+extern const struct world_spec crypt_worlds[CRYPT_WORLDS];
+
 /* crypt_play: the whole scenario; on every thread that was used one more message, the area's first operation with nothing
  * but fallbacks, so that whatever came before is followed by a comparison; then drops, and the end step. */
 void crypt_play(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario,

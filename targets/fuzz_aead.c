@@ -285,6 +285,8 @@ const struct target target_aead = {
     .name = "aead",
     .sentence = "cached AES-GCM contexts against one-shot ones, on both engines",
     .language = &language,
+    .num_worlds = CRYPT_WORLDS,
+    .worlds = crypt_worlds,
     .input_len_max = 512,
     .alarm_mutant = "aead_pointer_compare",
     .alarm_scenario = "paldiff aead 1\nseal key=0\npoke reg=0 at=3\nseal key=0\n",

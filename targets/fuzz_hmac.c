@@ -122,6 +122,8 @@ const struct target target_hmac = {
     .name = "hmac",
     .sentence = "cached HMAC contexts against one-shot ones, on both engines",
     .language = &language,
+    .num_worlds = CRYPT_WORLDS,
+    .worlds = crypt_worlds,
     .input_len_max = 512,
     .alarm_mutant = "hmac_pointer_compare",
     .alarm_scenario = "paldiff hmac 1\ndigest key=0\npoke reg=0 at=3\ndigest key=0\n",

@@ -4,7 +4,6 @@
 #include "harness.h"
 
 #include "poison.h"
-#include "ports.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +21,7 @@ bool harness_mutant(const struct pal_port **out, const struct target *target, co
         (void)fprintf(stderr, "paldiff: target %s has no mutant %s; `paldiff mutants --list` names them\n", target->name, name);
         return false;
     }
-    const struct pal_port *good = pal_port_openssl();
+    const struct pal_port *good = target->worlds[0].port();
     *out = good != NULL ? mutant_port(mutant, good) : NULL;
     return *out != NULL;
 }
@@ -146,14 +145,16 @@ void harness_report(FILE *out, const struct stage *stage, const struct rule *rul
 {
     (void)fprintf(out, "rule %s.%s target %s step %zu got %s want %s\n", rule->area, rule->name, stage->target->name,
                   verdict->step + 1, verdict->got, verdict->want);
-    (void)fprintf(out, "  clause: %s\n  world: %s/%s\n", rule->sentence, verdict->world->engine,
-                  verdict->world->mode == PAL_REUSED ? "reused" : "fresh");
+    (void)fprintf(out, "  clause: %s\n  world: %s\n", rule->sentence, verdict->world->name);
     if (verdict->step < stage->scenario.num_steps) {
         (void)fputs("  operation: ", out);
         scenario_print_step(&stage->scenario, verdict->step, out);
         (void)fputc('\n', out);
     }
-    for (size_t i = 0; i < stage->num_worlds; i += PAL_NUM_MODES) {
+    for (size_t i = 0; i < stage->num_worlds; i++) {
+        if (i > 0 && stage->worlds[i].port == stage->worlds[i - 1].port) {
+            continue;
+        }
         (void)fprintf(out, "  engine: %s, %s\n", stage->worlds[i].port->name, stage->worlds[i].port->version);
     }
     (void)fprintf(out, "  built with: %s, sanitizer %s\n", __VERSION__, PALDIFF_SANITIZER);

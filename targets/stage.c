@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * stage.c: the table of targets, and playing one scenario in all worlds.
  */
-#include "ports.h"
 #include "target.h"
 
 #include <stdio.h>
@@ -31,21 +30,21 @@ const struct target *target_find(const char *name)
 
 bool stage_init(struct stage *stage, const struct target *target, const struct pal_port *mutant)
 {
-    const struct pal_port *const ports[] = {mutant != NULL ? mutant : pal_port_openssl(), pal_port_boringssl()};
-    _Static_assert(sizeof(stage->rule_counts) / sizeof(stage->rule_counts[0]) >= 64, "one count per rule");
     memset(stage, 0, sizeof(*stage));
     stage->target = target;
     actors_init(&stage->actors);
-    for (size_t i = 0; i < WORLDS_MAX; i++) {
+    for (size_t i = 0; i < target->num_worlds; i++) {
+        const struct world_spec *spec = &target->worlds[i];
         struct world *world = &stage->worlds[i];
-        world->port = ports[i / PAL_NUM_MODES];
-        world->mode = (enum pal_mode)(i % PAL_NUM_MODES);
+        bool mutated = mutant != NULL && spec->port == target->worlds[0].port;
+        world->spec = spec;
+        world->port = mutated ? mutant : spec->port();
+        world->mode = spec->mode;
         if (world->port == NULL || !arena_init(&world->arena)) {
-            (void)fprintf(stderr, "paldiff: %s cannot be started\n", i < PAL_NUM_MODES ? "openssl" : "boringssl");
+            (void)fprintf(stderr, "paldiff: world %s cannot be started\n", spec->name);
             stage_deinit(stage);
             return false;
         }
-        world->engine = world->port->name;
         world_env_init(&world->env);
         stage->num_worlds++;
     }
@@ -70,7 +69,8 @@ const struct rule *stage_play(struct stage *stage, struct verdict *out)
         arena_reset(&world->arena);
         world_env_deinit(&world->env);
         world_env_init(&world->env);
-        world->trace.engine = world->engine;
+        world->trace.name = world->spec->name;
+        world->trace.engine = world->port->name;
         world->trace.mode = world->mode;
         world->trace.num_steps = 0;
         traces[i] = &world->trace;

@@ -11,10 +11,18 @@
 #include "scenario.h"
 #include "world_env.h"
 
-/* world: a port in a mode, with the memory that its trace points into. */
+/* world_spec: a port in a mode. `way` is the area's own: how a list is sent, which shape. */
+struct world_spec {
+    const char *name;
+    const struct pal_port *(*port)(void);
+    enum pal_mode mode;
+    uint32_t way;
+};
+
+/* world: a spec at work, with the memory that its trace points into. */
 struct world {
+    const struct world_spec *spec;
     const struct pal_port *port;
-    const char *engine; /* the same pointer for both modes of one port */
     enum pal_mode mode;
     struct world_env env;
     struct arena arena;
@@ -27,6 +35,8 @@ struct target {
     const char *name;
     const char *sentence; /* what is compared with what */
     const struct language *language;
+    size_t num_worlds;
+    const struct world_spec *worlds;
     size_t input_len_max; /* longer inputs add nothing: libFuzzer's -max_len */
     const char *alarm_mutant; /* what a start-up self-test plants, and the scenario that must find it */
     const char *alarm_scenario;
@@ -54,10 +64,10 @@ struct stage {
     uint64_t steps;    /* operations of the scenarios */
     uint64_t compared; /* steps whose output was compared in every world */
     uint64_t reached;  /* plays with at least one of those */
-    uint64_t rule_counts[64];
+    uint64_t rule_counts[NUM_RULES];
 };
 
-/* stage_init: worlds {port x mode} for both engines. `mutant`, if not NULL, stands in for the first engine's port.
+/* stage_init: the target's worlds. `mutant`, if not NULL, stands in for the first world's port, in all worlds that have it.
  * False (with a line on stderr) when an engine cannot be started or there is no memory. */
 bool stage_init(struct stage *stage, const struct target *target, const struct pal_port *mutant);
 void stage_deinit(struct stage *stage);

@@ -7,6 +7,7 @@
 #include "tool.h"
 
 #include <cjson/cJSON.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,9 @@ struct options {
     unsigned long threads;
 };
 
-/* arm: one way to process one message. */
-typedef bool arm_fn(const struct pal_port *port, enum pal_mode mode);
+/* case_fn: one message, through a port; plain_fn: the same through the distribution's own libcrypto. */
+typedef bool case_fn(const struct pal_port *port, enum pal_mode mode);
+typedef bool plain_fn(void);
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -76,6 +78,68 @@ static bool gcm_seal(const struct pal_port *port, enum pal_mode mode)
            PAL_OK;
 }
 
+/* system: what a program calls that links Debian's libcrypto.so.3 and keeps nothing: the third arm, and the one that the
+ * gain of a cache is usually stated against. Opened at run time, so that nothing here is linked with it. */
+static struct {
+    unsigned char *(*hmac)(const void *digest, const void *key, int key_len, const uint8_t *data, size_t len, uint8_t *out,
+                           unsigned *out_len);
+    const void *(*sha1)(void);
+    const void *(*aes_256_gcm)(void);
+    void *(*context_new)(void);
+    void (*context_free)(void *context);
+    int (*init)(void *context, const void *cipher, void *engine, const uint8_t *key, const uint8_t *nonce);
+    int (*update)(void *context, uint8_t *out, int *out_len, const uint8_t *data, int len);
+    int (*final)(void *context, uint8_t *out, int *out_len);
+    int (*control)(void *context, int what, int number, void *data);
+} system_crypto;
+
+#define CONTROL_GET_TAG 0x10 /* EVP_CTRL_AEAD_GET_TAG */
+
+static bool system_open(void)
+{
+    const struct {
+        const char *name;
+        void *slot;
+    } symbols[] = {{"HMAC", &system_crypto.hmac},
+                   {"EVP_sha1", &system_crypto.sha1},
+                   {"EVP_aes_256_gcm", &system_crypto.aes_256_gcm},
+                   {"EVP_CIPHER_CTX_new", &system_crypto.context_new},
+                   {"EVP_CIPHER_CTX_free", &system_crypto.context_free},
+                   {"EVP_EncryptInit_ex", &system_crypto.init},
+                   {"EVP_EncryptUpdate", &system_crypto.update},
+                   {"EVP_EncryptFinal_ex", &system_crypto.final},
+                   {"EVP_CIPHER_CTX_ctrl", &system_crypto.control}};
+    void *library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
+    bool good = library != NULL;
+    for (size_t i = 0; good && i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        void *symbol = dlsym(library, symbols[i].name);
+        good = symbol != NULL;
+        memcpy(symbols[i].slot, &symbol, sizeof(symbol));
+    }
+    return good;
+}
+
+static bool plain_hmac_sha1(void)
+{
+    uint8_t out[PAL_DIGEST_LEN_MAX];
+    unsigned out_len = 0;
+    return system_crypto.hmac(system_crypto.sha1(), key_bytes, sizeof(key_bytes), text_bytes, TEXT_LEN, out, &out_len) !=
+           NULL;
+}
+
+static bool plain_gcm_seal(void)
+{
+    uint8_t out[TEXT_LEN + PAL_TAG_LEN_MAX];
+    int len = 0;
+    void *context = system_crypto.context_new();
+    bool good = system_crypto.init(context, system_crypto.aes_256_gcm(), NULL, key_bytes, text_bytes) == 1 &&
+                system_crypto.update(context, out, &len, text_bytes, TEXT_LEN) == 1 &&
+                system_crypto.final(context, out + TEXT_LEN, &len) == 1 &&
+                system_crypto.control(context, CONTROL_GET_TAG, PAL_TAG_LEN_MAX, out + TEXT_LEN) == 1;
+    system_crypto.context_free(context);
+    return good;
+}
+
 static double now_ns(void)
 {
     struct timespec time;
@@ -86,14 +150,17 @@ static double now_ns(void)
 static const struct {
     const char *group;
     const char *name;
-    arm_fn *run;
-} cases[] = {{"hmac", "hmac-sha1 250 B", hmac_sha1}, {"aead", "aes-256-gcm seal 250 B", gcm_seal}};
+    case_fn *run;
+    plain_fn *plain;
+} cases[] = {{"hmac", "hmac-sha1 250 B", hmac_sha1, plain_hmac_sha1},
+             {"aead", "aes-256-gcm seal 250 B", gcm_seal, plain_gcm_seal}};
 
 #define NUM_CASES (sizeof(cases) / sizeof(cases[0]))
-#define NUM_ENGINES 2u
-#define NUM_ARMS (NUM_CASES * NUM_ENGINES * PAL_NUM_MODES)
+/* Arms of a case: the distribution's plain call, then each engine one-shot and cached. */
+#define ARMS_PER_CASE (1u + 2u * PAL_NUM_MODES)
+#define NUM_ARMS (NUM_CASES * ARMS_PER_CASE)
 
-/* arm: `samples` are nanoseconds a message, one per round. */
+/* arm: `samples` are nanoseconds a message, one per round. `port` NULL is the plain call. */
 struct arm {
     size_t which;
     const struct pal_port *port;
@@ -114,7 +181,8 @@ static void time_batch(struct arm *arm, unsigned long round)
 {
     double start = now_ns();
     for (unsigned i = 0; i < BATCH; i++) {
-        arm->failed |= !cases[arm->which].run(arm->port, arm->mode);
+        bool good = arm->port != NULL ? cases[arm->which].run(arm->port, arm->mode) : cases[arm->which].plain();
+        arm->failed |= !good;
     }
     arm->samples[round] = (now_ns() - start) / BATCH;
 }
@@ -140,31 +208,36 @@ static int compare_samples(const void *a, const void *b)
 
 static bool worker_init(struct worker *worker, pthread_barrier_t *barrier, unsigned long rounds)
 {
-    const struct pal_port *const ports[NUM_ENGINES] = {pal_port_openssl(), pal_port_boringssl()};
+    const struct pal_port *const ports[ARMS_PER_CASE] = {NULL, pal_port_openssl(), pal_port_openssl(), pal_port_boringssl(),
+                                                         pal_port_boringssl()};
     worker->barrier = barrier;
     worker->rounds = rounds;
     for (size_t i = 0; i < NUM_ARMS; i++) {
         struct arm *arm = &worker->arms[i];
-        arm->which = i / (NUM_ENGINES * PAL_NUM_MODES);
-        arm->port = ports[i / PAL_NUM_MODES % NUM_ENGINES];
-        arm->mode = (enum pal_mode)(i % PAL_NUM_MODES);
+        size_t at = i % ARMS_PER_CASE;
+        arm->which = i / ARMS_PER_CASE;
+        arm->port = ports[at];
+        arm->mode = at % 2 == 0 ? PAL_REUSED : PAL_FRESH;
         arm->samples = calloc(rounds, sizeof(*arm->samples));
         arm->failed = false;
-        if (arm->port == NULL || arm->samples == NULL) {
+        if ((at > 0 && arm->port == NULL) || arm->samples == NULL) {
             return false;
         }
     }
     return true;
 }
 
-/* report: quartiles over all threads' samples; the ratio is fresh over reused. */
-static void report(cJSON *rows, const struct arm *arm, const double *sorted, size_t num, unsigned long threads, double *medians)
+/* report: quartiles over all threads' samples. A cached arm also gets its gain over the same engine's one-shot arm, and
+ * over the distribution's plain call. */
+static void report(cJSON *rows, const struct arm *arm, size_t index, const double *sorted, size_t num, unsigned long threads,
+                   double medians[NUM_ARMS])
 {
-    size_t index = arm->which * NUM_ENGINES * PAL_NUM_MODES + (arm->port == pal_port_openssl() ? 0 : PAL_NUM_MODES) + arm->mode;
     cJSON *row = cJSON_CreateObject();
-    char name[64];
+    char name[64] = "libcrypto.so.3/plain";
     medians[index] = sorted[num / 2];
-    (void)snprintf(name, sizeof(name), "%s/%s", arm->port->name, arm->mode == PAL_REUSED ? "cached" : "one-shot");
+    if (arm->port != NULL) {
+        (void)snprintf(name, sizeof(name), "%s/%s", arm->port->name, arm->mode == PAL_REUSED ? "cached" : "one-shot");
+    }
     (void)cJSON_AddStringToObject(row, "group", cases[arm->which].group);
     (void)cJSON_AddStringToObject(row, "case", cases[arm->which].name);
     (void)cJSON_AddNumberToObject(row, "threads", (double)threads);
@@ -172,8 +245,9 @@ static void report(cJSON *rows, const struct arm *arm, const double *sorted, siz
     (void)cJSON_AddNumberToObject(row, "median_ns", medians[index]);
     (void)cJSON_AddNumberToObject(row, "low_ns", sorted[num / 4]);
     (void)cJSON_AddNumberToObject(row, "high_ns", sorted[num * 3 / 4]);
-    if (arm->mode == PAL_REUSED) {
-        (void)cJSON_AddNumberToObject(row, "ratio", medians[index - 1] / medians[index]);
+    if (arm->port != NULL && arm->mode == PAL_REUSED) {
+        (void)cJSON_AddNumberToObject(row, "gain_over_one_shot", medians[index - 1] / medians[index]);
+        (void)cJSON_AddNumberToObject(row, "gain_over_plain", medians[arm->which * ARMS_PER_CASE] / medians[index]);
     }
     (void)cJSON_AddItemToArray(rows, row);
 }
@@ -181,15 +255,19 @@ static void report(cJSON *rows, const struct arm *arm, const double *sorted, siz
 static void print_rows(const cJSON *rows)
 {
     const cJSON *row = NULL;
-    (void)printf("%-24s %-20s %8s %10s %10s %10s %8s\n", "case", "arm", "threads", "median ns", "low", "high", "ratio");
+    (void)printf("%-24s %-20s %7s %9s %8s %8s %11s %9s\n", "case", "arm", "threads", "median ns", "low", "high", "x one-shot",
+                 "x plain");
     cJSON_ArrayForEach(row, rows)
     {
-        const cJSON *ratio = cJSON_GetObjectItem(row, "ratio");
-        (void)printf("%-24s %-20s %8.0f %10.0f %10.0f %10.0f", cJSON_GetObjectItem(row, "case")->valuestring,
+        const cJSON *gain = cJSON_GetObjectItem(row, "gain_over_one_shot");
+        (void)printf("%-24s %-20s %7.0f %9.0f %8.0f %8.0f", cJSON_GetObjectItem(row, "case")->valuestring,
                      cJSON_GetObjectItem(row, "arm")->valuestring, cJSON_GetObjectItem(row, "threads")->valuedouble,
                      cJSON_GetObjectItem(row, "median_ns")->valuedouble, cJSON_GetObjectItem(row, "low_ns")->valuedouble,
                      cJSON_GetObjectItem(row, "high_ns")->valuedouble);
-        (void)printf(ratio != NULL ? " %7.1fx\n" : "\n", ratio != NULL ? ratio->valuedouble : 0.0);
+        if (gain != NULL) {
+            (void)printf(" %10.1fx %8.1fx", gain->valuedouble, cJSON_GetObjectItem(row, "gain_over_plain")->valuedouble);
+        }
+        (void)putchar('\n');
     }
 }
 
@@ -217,7 +295,7 @@ static bool measure(cJSON *rows, const struct options *options)
             good = good && !workers[t].arms[i].failed;
         }
         qsort(all, num, sizeof(*all), compare_samples);
-        report(rows, &workers[0].arms[i], all, num, options->threads, medians);
+        report(rows, &workers[0].arms[i], i, all, num, options->threads, medians);
     }
     for (size_t t = 0; workers != NULL && t < options->threads; t++) {
         for (size_t i = 0; i < NUM_ARMS; i++) {
@@ -242,6 +320,10 @@ int tool_bench(int argc, char **argv)
     struct options options = {.rounds = 200, .threads = 1};
     if (tool_parse(&argp, argc, argv, &options) < argc) {
         return tool_usage("bench takes options only");
+    }
+    if (!system_open()) {
+        (void)fputs("paldiff: the plain arm needs libcrypto.so.3: install the package libssl3\n", stderr);
+        return EXIT_SUITE;
     }
     cJSON *json = cJSON_CreateObject();
     cJSON *rows = cJSON_AddArrayToObject(json, "rows");

@@ -74,7 +74,7 @@ static void print_fields(const struct operation *operation)
 static void print_target(const struct target *target, bool fields)
 {
     (void)printf("%s: %s\n  corpus: %zu scenarios\n  rules:\n", target->name, target->sentence, corpus_size(target));
-    for (size_t i = 0; i < num_rules; i++) {
+    for (size_t i = 0; i < NUM_RULES; i++) {
         if (rule_binds(&rules[i], target->name)) {
             (void)printf("    %s.%s: %s\n", rules[i].area, rules[i].name, rules[i].sentence);
         }
@@ -92,11 +92,10 @@ static cJSON *target_json(const struct target *target)
     (void)cJSON_AddNumberToObject(json, "corpus", (double)corpus_size(target));
     cJSON *worlds = cJSON_AddArrayToObject(json, "worlds");
     cJSON *bound = cJSON_AddArrayToObject(json, "rules");
-    static const char *const names[] = {"openssl/fresh", "openssl/reused", "boringssl/fresh", "boringssl/reused"};
-    for (size_t i = 0; i < WORLDS_MAX; i++) {
-        (void)cJSON_AddItemToArray(worlds, cJSON_CreateString(names[i]));
+    for (size_t i = 0; i < target->num_worlds; i++) {
+        (void)cJSON_AddItemToArray(worlds, cJSON_CreateString(target->worlds[i].name));
     }
-    for (size_t i = 0; i < num_rules; i++) {
+    for (size_t i = 0; i < NUM_RULES; i++) {
         char id[64];
         (void)snprintf(id, sizeof(id), "%s.%s", rules[i].area, rules[i].name);
         if (rule_binds(&rules[i], target->name)) {

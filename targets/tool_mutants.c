@@ -205,7 +205,7 @@ static bool judge_all(cJSON *report)
 static size_t rules_without_mutant(void)
 {
     size_t missing = 0;
-    for (size_t r = 0; r < num_rules; r++) {
+    for (size_t r = 0; r < NUM_RULES; r++) {
         char id[64];
         bool found = false;
         rule_id(id, (uint32_t)r);

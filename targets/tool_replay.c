@@ -211,7 +211,7 @@ static size_t vacuous_rules(const struct session *session)
 {
     size_t num = 0;
     for (size_t i = 0; i < num_targets; i++) {
-        for (size_t r = 0; session->stages[i] != NULL && r < num_rules; r++) {
+        for (size_t r = 0; session->stages[i] != NULL && r < NUM_RULES; r++) {
             if (rule_binds(&rules[r], targets[i]->name) && session->stages[i]->rule_counts[r] == 0) {
                 (void)printf("VACUOUS %s.%s: no input of target %s gives it anything to compare\n", rules[r].area,
                              rules[r].name, targets[i]->name);

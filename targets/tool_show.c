@@ -33,8 +33,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static void print_world(const struct trace *trace, size_t index)
 {
     const struct trace_step *step = &trace->steps[index];
-    (void)printf("    %-9s %-6s %-13s", trace->engine, trace->mode == PAL_REUSED ? "reused" : "fresh",
-                 pal_status_name(step->status));
+    (void)printf("    %-16s %-13s", trace->name, pal_status_name(step->status));
     for (size_t i = 0; i < step->out_len && i < SHOWN_BYTES && i < step->out.len; i++) {
         (void)printf("%02x", step->out.data[i]);
     }
