@@ -70,8 +70,8 @@ struct pal_buffer {
 };
 
 /* pal_env: all of the world that a port may reach. The caller owns it; it outlives every object, rental and cached
- * context made through it (contexts go with drop(), or with their thread). All functions take `context` first and may be
- * called from any thread. A port that calls malloc, time, rand or sendmsg by itself cannot be tested. */
+ * context made through it (contexts go with drop(), or with their thread). All functions take `context` first and may
+ * be called from any thread. A port that calls malloc, time, rand or sendmsg by itself cannot be tested. */
 struct pal_env {
     void *context;
 
@@ -91,22 +91,23 @@ struct pal_env {
     uint64_t (*now_ns)(void *context);
     int64_t (*unix_time)(void *context);
 
-    /* sendmsg: one call to the kernel's sendmsg(2) on a stream socket; `flags` are MSG_*. *out_sent is set on PAL_OK only.
-     * A short count is PAL_OK. PAL_WOULD_BLOCK, PAL_RESET, PAL_BROKEN_PIPE, PAL_NO_MEMORY (ENOBUFS), PAL_TOO_LONG
+    /* sendmsg: one call to the kernel's sendmsg(2) on a stream socket; `flags` are MSG_*. *out_sent is set on PAL_OK
+     * only. A short count is PAL_OK. PAL_WOULD_BLOCK, PAL_RESET, PAL_BROKEN_PIPE, PAL_NO_MEMORY (ENOBUFS), PAL_TOO_LONG
      * (EMSGSIZE), PAL_SYSTEM say that nothing was taken. EINTR is repeated inside. */
-    enum pal_status (*sendmsg)(void *context, size_t *out_sent, int socket, const struct iovec *segments, size_t num_segments,
-                               int flags);
-    /* sendfile: one call to sendfile(2) with an explicit offset; the file's position is not moved. *out_sent 0 with PAL_OK
-     * means that the file has no bytes there. Raises no SIGPIPE. */
+    enum pal_status (*sendmsg)(void *context, size_t *out_sent, int socket, const struct iovec *segments,
+                               size_t num_segments, int flags);
+    /* sendfile: one call to sendfile(2) with an explicit offset; the file's position is not moved. *out_sent 0 with
+     * PAL_OK means that the file has no bytes there. Raises no SIGPIPE. */
     enum pal_status (*sendfile)(void *context, size_t *out_sent, int socket, int file, uint64_t offset, size_t len);
     /* file_size: the size of a regular file; PAL_BAD_ARGUMENT for anything else. */
     enum pal_status (*file_size)(void *context, uint64_t *out_size, int file);
-    /* wait_writable: returns PAL_OK when `socket` takes bytes (or spuriously), PAL_TIMED_OUT at `deadline_ns` of now_ns;
-     * UINT64_MAX waits for ever. */
+    /* wait_writable: returns PAL_OK when `socket` takes bytes (or spuriously), PAL_TIMED_OUT at `deadline_ns` of
+     * now_ns; UINT64_MAX waits for ever. */
     enum pal_status (*wait_writable)(void *context, int socket, uint64_t deadline_ns);
 };
 
-/* ---- pool --------------------------------------------------------------------------------------------------------- */
+/* ---- pool ---------------------------------------------------------------------------------------------------------
+ */
 
 struct pal_pool; /* the port's own */
 
@@ -123,9 +124,9 @@ struct pal_pool_stats {
 
 /* pal_pool_config: bounds of a pool; 0 takes the port's own. */
 struct pal_pool_config {
-    size_t pooled_cap_max;  /* a larger rental is exact and is never kept */
-    size_t idle_bytes_max;  /* over all threads */
-    bool hostile;           /* for tests: another buffer on each rent, exact-size memory, poison on release */
+    size_t pooled_cap_max; /* a larger rental is exact and is never kept */
+    size_t idle_bytes_max; /* over all threads */
+    bool hostile;          /* for tests: another buffer on each rent, exact-size memory, poison on release */
 };
 
 /* pal_pool_ops: rented buffers. Buckets are powers of two from 16 bytes. */
@@ -144,7 +145,8 @@ struct pal_pool_ops {
     void (*stats)(struct pal_pool *pool, struct pal_pool_stats *out);
 };
 
-/* ---- token -------------------------------------------------------------------------------------------------------- */
+/* ---- token --------------------------------------------------------------------------------------------------------
+ */
 
 /* pal_token: what one TLS call wants to send. Only (payload, len) may reach a transport: bytes past len are somebody
  * else's. In mode PAL_REUSED `rental` holds the memory, in PAL_FRESH it is {0} and payload comes from env->alloc.
@@ -157,7 +159,8 @@ struct pal_token {
     enum pal_status status;
 };
 
-/* ---- tls ---------------------------------------------------------------------------------------------------------- */
+/* ---- tls ----------------------------------------------------------------------------------------------------------
+ */
 
 struct pal_tls; /* the port's own */
 
@@ -219,7 +222,8 @@ struct pal_tls_ops {
     void (*close)(struct pal_tls *tls);
     /* handshake: takes the peer's bytes and makes a flight. *out_consumed <= input.len whatever the status.
      * PAL_OK: done. PAL_NEED_INPUT, PAL_NEED_CREDENTIALS, PAL_PROTOCOL, PAL_NO_MEMORY. */
-    enum pal_status (*handshake)(struct pal_tls *tls, struct pal_token *out, size_t *out_consumed, struct pal_view input);
+    enum pal_status (*handshake)(struct pal_tls *tls, struct pal_token *out, size_t *out_consumed,
+                                 struct pal_view input);
     enum pal_status (*set_identity)(struct pal_tls *tls, const struct pal_tls_identity *identity);
     /* encrypt: ceil(len / record_plain_max) records; no plaintext, no bytes. */
     enum pal_status (*encrypt)(struct pal_tls *tls, struct pal_token *out, struct pal_view plain);
@@ -239,7 +243,8 @@ struct pal_tls_ops {
     enum pal_status (*export_ticket)(struct pal_tls *tls, struct pal_token *out);
 };
 
-/* ---- send --------------------------------------------------------------------------------------------------------- */
+/* ---- send ---------------------------------------------------------------------------------------------------------
+ */
 
 struct pal_send; /* the port's own */
 
@@ -263,14 +268,15 @@ struct pal_segment {
 
 /* pal_send_ops: one list to one stream socket. */
 struct pal_send_ops {
-    /* begin: copies the list, not the bytes, and sends nothing yet; operations on one socket are served in order of begin.
-     * A list that cannot be sent whole is refused here: PAL_BAD_ARGUMENT (*out_bad_segment set: NULL with a length, bad
-     * descriptor, region beyond the file, way without files), PAL_TOO_LONG (the sum overflows). `deadline_ns` of now_ns
-     * holds for the whole operation; UINT64_MAX for none. */
-    enum pal_status (*begin)(const struct pal_env *env, struct pal_send **out, size_t *out_bad_segment, enum pal_send_way way,
-                             int socket, const struct pal_segment *segments, size_t num_segments, uint64_t deadline_ns);
-    /* resume: sends what the socket takes. *out_progress is set whatever the status: bytes taken by this call. PAL_OK: all
-     * sent. PAL_WOULD_BLOCK (not blocking, or an earlier operation is unfinished), PAL_TIMED_OUT, PAL_RESET,
+    /* begin: copies the list, not the bytes, and sends nothing yet; operations on one socket are served in order of
+     * begin. A list that cannot be sent whole is refused here: PAL_BAD_ARGUMENT (*out_bad_segment set: NULL with a
+     * length, bad descriptor, region beyond the file, way without files), PAL_TOO_LONG (the sum overflows).
+     * `deadline_ns` of now_ns holds for the whole operation; UINT64_MAX for none. */
+    enum pal_status (*begin)(const struct pal_env *env, struct pal_send **out, size_t *out_bad_segment,
+                             enum pal_send_way way, int socket, const struct pal_segment *segments, size_t num_segments,
+                             uint64_t deadline_ns);
+    /* resume: sends what the socket takes. *out_progress is set whatever the status: bytes taken by this call. PAL_OK:
+     * all sent. PAL_WOULD_BLOCK (not blocking, or an earlier operation is unfinished), PAL_TIMED_OUT, PAL_RESET,
      * PAL_BROKEN_PIPE, PAL_TRUNCATED (a file shrank), PAL_CANCELLED. */
     enum pal_status (*resume)(struct pal_send *send, uint64_t *out_progress, bool blocking);
     void (*cancel)(struct pal_send *send);
@@ -278,7 +284,8 @@ struct pal_send_ops {
     void (*end)(struct pal_send *send);
 };
 
-/* ---- hmac --------------------------------------------------------------------------------------------------------- */
+/* ---- hmac ---------------------------------------------------------------------------------------------------------
+ */
 
 enum pal_digest { PAL_SHA1, PAL_SHA256, PAL_SHA384, PAL_SHA512, PAL_NUM_DIGESTS };
 
@@ -296,35 +303,38 @@ struct pal_slot_stats {
  * copy, wiped when it is replaced, dropped, or its thread ends. A failed call leaves the slot as good as new. In mode
  * PAL_REUSED a message under the slot's key allocates nothing. */
 struct pal_hmac_ops {
-    /* digest: one message, given in parts. Abandons an open message, even when it is refused itself. *out_len = the digest's
-     * length. PAL_UNSUPPORTED (unknown digest), PAL_BAD_ARGUMENT (also for out_len NULL), PAL_NO_SPACE (out may be NULL with
-     * out_cap 0), PAL_NO_MEMORY, PAL_ENGINE; in that order. */
-    enum pal_status (*digest)(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len, enum pal_digest digest,
-                              struct pal_view key, const struct pal_view *parts, size_t num_parts);
-    /* start: opens a message, abandoning an open one, even when it fails. update: adds a part. finish: as digest, and closes
-     * the message. update and finish without an open message: PAL_BAD_STATE, before anything else. PAL_BAD_ARGUMENT and
-     * PAL_NO_SPACE leave the message open, PAL_NO_MEMORY and PAL_ENGINE close it. */
+    /* digest: one message, given in parts. Abandons an open message, even when it is refused itself. *out_len = the
+     * digest's length. PAL_UNSUPPORTED (unknown digest), PAL_BAD_ARGUMENT (also for out_len NULL), PAL_NO_SPACE (out
+     * may be NULL with out_cap 0), PAL_NO_MEMORY, PAL_ENGINE; in that order. */
+    enum pal_status (*digest)(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len,
+                              enum pal_digest digest, struct pal_view key, const struct pal_view *parts,
+                              size_t num_parts);
+    /* start: opens a message, abandoning an open one, even when it fails. update: adds a part. finish: as digest, and
+     * closes the message. update and finish without an open message: PAL_BAD_STATE, before anything else.
+     * PAL_BAD_ARGUMENT and PAL_NO_SPACE leave the message open, PAL_NO_MEMORY and PAL_ENGINE close it. */
     enum pal_status (*start)(const struct pal_env *env, enum pal_digest digest, struct pal_view key);
     enum pal_status (*update)(const struct pal_env *env, struct pal_view part);
     enum pal_status (*finish)(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len);
-    /* drop: wipes and gives back the calling thread's slot, with any open message; resets its stats. A slot belongs to the
-     * environment that it was made under: a call under another one replaces it. */
+    /* drop: wipes and gives back the calling thread's slot, with any open message; resets its stats. A slot belongs to
+     * the environment that it was made under: a call under another one replaces it. */
     void (*drop)(const struct pal_env *env);
     void (*stats)(const struct pal_env *env, struct pal_slot_stats *out);
 };
 
-/* ---- aead --------------------------------------------------------------------------------------------------------- */
+/* ---- aead ---------------------------------------------------------------------------------------------------------
+ */
 
 enum pal_aead { PAL_AES_128_GCM, PAL_AES_192_GCM, PAL_AES_256_GCM, PAL_NUM_AEADS };
 
 #define PAL_TAG_LEN_MIN 12u
 #define PAL_TAG_LEN_MAX 16u
-#define PAL_NONCE_LEN 12u      /* what seal_fresh draws */
-#define PAL_NONCE_LEN_MAX 128u /* OpenSSL's GCM_IV_MAX_SIZE */
+#define PAL_NONCE_LEN 12u            /* what seal_fresh draws */
+#define PAL_NONCE_LEN_MAX 128u       /* OpenSSL's GCM_IV_MAX_SIZE */
 #define PAL_TEXT_LEN_MAX 0x7ffffff0u /* plaintext or one AAD part: engines count in int */
 
-/* pal_aead_job: everything but the text. Nonces of 1 to PAL_NONCE_LEN_MAX bytes, tags of 12 to 16 bytes (SP 800-38D 5.2.1.2
- * has shorter ones for special uses; they are refused here). AAD in parts counts as their concatenation. */
+/* pal_aead_job: everything but the text. Nonces of 1 to PAL_NONCE_LEN_MAX bytes, tags of 12 to 16 bytes (SP
+ * 800-38D 5.2.1.2 has shorter ones for special uses; they are refused here). AAD in parts counts as their
+ * concatenation. */
 struct pal_aead_job {
     enum pal_aead cipher;
     struct pal_view key; /* 16, 24 or 32 bytes, by cipher */
@@ -342,19 +352,20 @@ struct pal_aead_ops {
     /* seal: writes ciphertext and tag; *out_len = plain.len + tag_len. */
     enum pal_status (*seal)(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len,
                             const struct pal_aead_job *job, struct pal_view plain);
-    /* open: takes ciphertext and tag; *out_len = sealed.len - tag_len. PAL_BAD_TAG, also for a text shorter than a tag, with
-     * the sealed.len - tag_len bytes of `out` that the plaintext would have taken set to 0. */
+    /* open: takes ciphertext and tag; *out_len = sealed.len - tag_len. PAL_BAD_TAG, also for a text shorter than a tag,
+     * with the sealed.len - tag_len bytes of `out` that the plaintext would have taken set to 0. */
     enum pal_status (*open)(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len,
                             const struct pal_aead_job *job, struct pal_view sealed);
-    /* seal_fresh: draws a nonce of PAL_NONCE_LEN from env->random, job->nonce is not read; writes nonce, ciphertext, tag.
-     * PAL_NO_RANDOM: nothing was sealed. Never in place. */
+    /* seal_fresh: draws a nonce of PAL_NONCE_LEN from env->random, job->nonce is not read; writes nonce, ciphertext,
+     * tag. PAL_NO_RANDOM: nothing was sealed. Never in place. */
     enum pal_status (*seal_fresh)(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len,
                                   const struct pal_aead_job *job, struct pal_view plain);
     void (*drop)(const struct pal_env *env);
     void (*stats)(const struct pal_env *env, struct pal_slot_stats *out);
 };
 
-/* ---- port --------------------------------------------------------------------------------------------------------- */
+/* ---- port ---------------------------------------------------------------------------------------------------------
+ */
 
 /* pal_port: one implementation. A table that is NULL is an area (or a mode of it) that the port does not have. Static
  * storage, never changed after it was handed out. */
@@ -371,8 +382,8 @@ struct pal_port {
     const struct pal_aead_ops *aead[PAL_NUM_MODES];
 };
 
-/* pal_port_get: the one symbol that a port exports. NULL when its engine cannot be started. Safe to call again, and from
- * several threads. */
+/* pal_port_get: the one symbol that a port exports. NULL when its engine cannot be started. Safe to call again, and
+ * from several threads. */
 typedef const struct pal_port *pal_port_get_fn(void);
 
 #ifdef __cplusplus

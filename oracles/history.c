@@ -35,8 +35,8 @@ static bool same_use(const struct trace_step *a, const struct trace_step *b)
 
 static bool failed(const struct trace *a, const struct trace *b, size_t step)
 {
-    return a->steps[step].status != PAL_OK || b->steps[step].status != PAL_OK || a->steps[step].facts[FACT_FAULTED] != 0 ||
-           b->steps[step].facts[FACT_FAULTED] != 0;
+    return a->steps[step].status != PAL_OK || b->steps[step].status != PAL_OK ||
+           a->steps[step].facts[FACT_FAULTED] != 0 || b->steps[step].facts[FACT_FAULTED] != 0;
 }
 
 static bool edge_key(const struct trace_step *step)

@@ -8,15 +8,15 @@
 
 typedef void judge_fn(struct verdict *out, const struct evidence *evidence, uint32_t argument);
 
-judge_fn judge_class, judge_error_parity, judge_cross_engine;                       /* judges_compare.c */
-judge_fn judge_untouched, judge_mismatch_wipes;                                      /* judges_output.c */
-judge_fn judge_key_wiped, judge_no_alloc, judge_one_setup, judge_balance;            /* judges_memory.c */
+judge_fn judge_class, judge_error_parity, judge_cross_engine;             /* judges_compare.c */
+judge_fn judge_untouched, judge_mismatch_wipes;                           /* judges_output.c */
+judge_fn judge_key_wiped, judge_no_alloc, judge_one_setup, judge_balance; /* judges_memory.c */
 
 /* verdict_held: one more step was looked at and was right. */
 void verdict_held(struct verdict *out);
 
-/* verdict_broken: keeps the earliest step. verdict_broken_numbers, _bytes: with what to print; bytes are shown around the
- * first difference. */
+/* verdict_broken: keeps the earliest step. verdict_broken_numbers, _bytes: with what to print; bytes are shown around
+ * the first difference. */
 void verdict_broken_numbers(struct verdict *out, const struct trace *world, size_t step, const char *what, uint64_t got,
                             uint64_t want);
 void verdict_broken_status(struct verdict *out, const struct trace *world, size_t step, enum pal_status got,

@@ -7,8 +7,8 @@
 /* is_refusal: the request itself was wrong, as opposed to the message, the engine or the machine. */
 static bool is_refusal(enum pal_status status)
 {
-    return status == PAL_UNSUPPORTED || status == PAL_BAD_ARGUMENT || status == PAL_TOO_LONG || status == PAL_NO_SPACE ||
-           status == PAL_BAD_STATE || status == PAL_NO_RANDOM;
+    return status == PAL_UNSUPPORTED || status == PAL_BAD_ARGUMENT || status == PAL_TOO_LONG ||
+           status == PAL_NO_SPACE || status == PAL_BAD_STATE || status == PAL_NO_RANDOM;
 }
 
 static struct pal_view output(const struct trace_step *step)

@@ -11,9 +11,11 @@ void judge_key_wiped(struct verdict *out, const struct evidence *evidence, uint3
         for (size_t i = 0; i < world->num_steps; i++) {
             const struct trace_step *step = &world->steps[i];
             if (step->facts[FACT_FREED_KEYS] != 0) {
-                verdict_broken_numbers(out, world, i, "blocks freed with a key in them", step->facts[FACT_FREED_KEYS], 0);
+                verdict_broken_numbers(out, world, i, "blocks freed with a key in them", step->facts[FACT_FREED_KEYS],
+                                       0);
             } else if (step->facts[FACT_STALE_KEYS] != 0) {
-                verdict_broken_numbers(out, world, i, "blocks that keep a replaced key", step->facts[FACT_STALE_KEYS], 0);
+                verdict_broken_numbers(out, world, i, "blocks that keep a replaced key", step->facts[FACT_STALE_KEYS],
+                                       0);
             } else if (step->role == ROLE_END || trace_step_has_output(step)) {
                 verdict_held(out);
             }
@@ -33,7 +35,8 @@ void judge_no_alloc(struct verdict *out, const struct evidence *evidence, uint32
                 continue;
             }
             if (step->facts[FACT_ALLOCATIONS] != 0) {
-                verdict_broken_numbers(out, world, i, "allocations under the slot's key", step->facts[FACT_ALLOCATIONS], 0);
+                verdict_broken_numbers(out, world, i, "allocations under the slot's key", step->facts[FACT_ALLOCATIONS],
+                                       0);
             } else {
                 verdict_held(out);
             }

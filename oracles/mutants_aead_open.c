@@ -63,9 +63,10 @@ void mutant_aead_keep_plaintext_on_mismatch(struct mutant_tables *tables)
 static enum pal_status wipe_first_block_only(AEAD_PARAMETERS)
 {
     enum pal_status status = aead_good()->open(env, out, out_cap, out_len, job, text);
-    if (status == PAL_BAD_TAG && unseal(env, out, job, text) && unsealed.len > 16) {
+    size_t len = text.len > job->tag_len ? text.len - job->tag_len : 0;
+    if (status == PAL_BAD_TAG && len > 16 && out != text.data) {
         mutant_fire();
-        memcpy(out + 16, unsealed.plain + 16, unsealed.len - 16);
+        memcpy(out + 16, text.data + 16, len - 16);
     }
     return status;
 }

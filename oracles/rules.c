@@ -9,18 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One small function per rule: the frame's name and the message are constant, values are printed before it is called. */
-#define RULE(symbol, area, name, function, argument, sentence)                                                                 \
-    __attribute__((noinline, noreturn)) static void broken_##symbol(void)                                       \
+/* One small function per rule: the frame's name and the message are constant, values are printed before it is called.
+ */
+#define RULE(symbol, area, name, function, argument, sentence)                                                         \
+    __attribute__((noinline, noreturn)) static void broken_##symbol(void)                                              \
     {                                                                                                                  \
-        (void)fputs("rule broken: " area "." name "\n", stderr);                                                     \
+        (void)fputs("rule broken: " area "." name "\n", stderr);                                                       \
         abort();                                                                                                       \
     }
 #include "rules.def"
 #undef RULE
 
 const struct rule rules[NUM_RULES] = {
-#define RULE(symbol, area, name, function, argument, sentence)                                                                 \
+#define RULE(symbol, area, name, function, argument, sentence)                                                         \
     {area, name, sentence, function, argument, broken_##symbol},
 #include "rules.def"
 #undef RULE

@@ -53,7 +53,8 @@ struct rule {
     const char *sentence;
     void (*judge)(struct verdict *out, const struct evidence *evidence, uint32_t argument);
     uint32_t argument;
-    /* broken: prints the id and aborts. A function of its own for each rule, so that crash grouping keeps them apart. */
+    /* broken: prints the id and aborts. A function of its own for each rule, so that crash grouping keeps them apart.
+     */
     void (*broken)(void);
 };
 
@@ -75,6 +76,7 @@ const struct rule *rule_find(const char *id);
 
 /* rules_judge: the rule that broke at the earliest step, or NULL; *out is its verdict. `counts`, if not NULL, gets each
  * rule's number of compared steps added (NUM_RULES entries). */
-const struct rule *rules_judge(struct verdict *out, const struct evidence *evidence, const char *area, uint64_t *counts);
+const struct rule *rules_judge(struct verdict *out, const struct evidence *evidence, const char *area,
+                               uint64_t *counts);
 
 #endif

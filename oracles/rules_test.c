@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rules_test.c: claims about the rules on hand-made traces: each class of history is recognised, a difference breaks the
- * rule of its class and no other, equal worlds hold, and a rule with nothing to compare says so.
+ * rules_test.c: claims about the rules on hand-made traces: each class of history is recognised, a difference breaks
+ * the rule of its class and no other, equal worlds hold, and a rule with nothing to compare says so.
  */
 #include "rules.h"
 
@@ -326,8 +326,9 @@ static void facts_that_must_be_zero_break_their_rule(void **state)
         enum trace_fact fact;
         const char *rule;
     } cases[] = {
-        {FACT_DIRT, "crypt.untouched"},        {FACT_ATTEMPT_DIRT, "crypt.untouched"}, {FACT_FREED_KEYS, "crypt.key-wiped"},
-        {FACT_STALE_KEYS, "crypt.key-wiped"},  {FACT_ALLOCATIONS, "crypt.no-alloc"},   {FACT_SETUPS, "crypt.one-setup"},
+        {FACT_DIRT, "crypt.untouched"},       {FACT_ATTEMPT_DIRT, "crypt.untouched"},
+        {FACT_FREED_KEYS, "crypt.key-wiped"}, {FACT_STALE_KEYS, "crypt.key-wiped"},
+        {FACT_ALLOCATIONS, "crypt.no-alloc"}, {FACT_SETUPS, "crypt.one-setup"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

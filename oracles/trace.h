@@ -8,7 +8,8 @@
 #include "pal.h"
 
 #define TRACE_THREADS_MAX 4u
-#define TRACE_STEPS_MAX (64u + TRACE_THREADS_MAX + 1u) /* a scenario's steps, what its threads add at the end, the end */
+#define TRACE_STEPS_MAX                                                                                                \
+    (64u + TRACE_THREADS_MAX + 1u) /* a scenario's steps, what its threads add at the end, the end */
 #define TRACE_SLOTS_MAX 2u
 
 enum trace_fact {

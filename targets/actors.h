@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * actors.h: the threads of a scenario, in lockstep: exactly one runs at any time, so thread-local state is really exercised
- * and replay is exact. Actor 0 is the caller's own thread. Free-running threads have a test of their own, under TSan.
+ * actors.h: the threads of a scenario, in lockstep: exactly one runs at any time, so thread-local state is really
+ * exercised and replay is exact. Actor 0 is the caller's own thread. Free-running threads have a test of their own,
+ * under TSan.
  */
 #ifndef PALDIFF_ACTORS_H
 #define PALDIFF_ACTORS_H
@@ -32,7 +33,8 @@ void actors_deinit(struct actors *actors);
 /* actors_run: runs work(argument) on the actor and returns when it is done. */
 void actors_run(struct actors *actors, size_t index, actor_fn *work, void *argument);
 
-/* actors_end: the actor's thread ends, thread-local destructors run, and the next use starts a new one. Actor 0 stays. */
+/* actors_end: the actor's thread ends, thread-local destructors run, and the next use starts a new one. Actor 0 stays.
+ */
 void actors_end(struct actors *actors, size_t index);
 
 #endif

@@ -22,7 +22,8 @@ void arena_deinit(struct arena *arena);
 /* arena_reset: everything that was taken is gone. */
 void arena_reset(struct arena *arena);
 
-/* arena_take: `len` bytes between two fences, all `fill`. Aborts when the arena is full: scenarios are bounded below it. */
+/* arena_take: `len` bytes between two fences, all `fill`. Aborts when the arena is full: scenarios are bounded below
+ * it. */
 uint8_t *arena_take(struct arena *arena, size_t len, uint8_t fill);
 
 /* arena_fence_damage: bytes of the two fences around (data, len) that no longer hold the pattern. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * crypt_world.h: what the worlds of cached crypto contexts have in common: key registers, threads, faults, drops, and the
- * bookkeeping around one call of the port. An area adds its own operations in front of the shared ones.
+ * crypt_world.h: what the worlds of cached crypto contexts have in common: key registers, threads, faults, drops, and
+ * the bookkeeping around one call of the port. An area adds its own operations in front of the shared ones.
  */
 #ifndef PALDIFF_CRYPT_WORLD_H
 #define PALDIFF_CRYPT_WORLD_H
@@ -37,13 +37,14 @@ enum crypt_operation {
     CRYPT_FAIL_RANDOM
 };
 
+/* clang-format off */
 #define CRYPT_REG(name, fallback) {name, FIELD_NUMBER, CRYPT_KEYS - 1, fallback, NULL, false}
 
 #define CRYPT_OPERATIONS                                                                                               \
     {"key", "writes a key register", 2, 2, {CRYPT_REG("reg", 0),                                                       \
      {"bytes", FIELD_BYTES, CRYPT_KEY_LEN_MAX, 0, NULL, false}}},                                                      \
     {"poke", "changes one byte of a key register where it stands", 2, 3, {CRYPT_REG("reg", 0),                         \
-     {"at", FIELD_NUMBER, CRYPT_KEY_LEN_MAX, 0, NULL, false}, {"xor", FIELD_NUMBER, UINT8_MAX, 1, NULL, true}}},       \
+     {"at", FIELD_NUMBER, CRYPT_KEY_LEN_MAX, 0, NULL, false}, {"xor", FIELD_NUMBER, UINT8_MAX, 1, NULL, false}}},       \
     {"copy", "makes one key register the equal of another", 1, 2, {CRYPT_REG("from", 0), CRYPT_REG("to", 1)}},         \
     {"thread", "goes on on another thread", 1, 1, {{"n", FIELD_NUMBER, TRACE_THREADS_MAX - 1, 1, NULL, false}}},       \
     {"exit", "ends the thread; its next use is a new one (thread 0: drop)", 1, 0, {{0}}},                              \
@@ -52,6 +53,7 @@ enum crypt_operation {
      {{"n", FIELD_NUMBER, 31, 1, NULL, false}}},                                                                       \
     {"fail-random", "the n-th draw of random bytes of the next call fails", 1, 1,                                      \
      {{"n", FIELD_NUMBER, 3, 1, NULL, false}}}
+/* clang-format on */
 
 struct crypt_register {
     uint8_t *data;
@@ -75,8 +77,8 @@ struct crypt_world;
 struct crypt_area {
     uint32_t num_operations; /* in front of the shared ones */
     size_t key_len_min;      /* registers are filled up to it */
-    /* call: prepares and makes the port's call for an own operation; fills role, status, out, out_len, asked-for facts. It
-     * is called again, with nothing changed, after an injected fault. */
+    /* call: prepares and makes the port's call for an own operation; fills role, status, out, out_len, asked-for facts.
+     * It is called again, with nothing changed, after an injected fault. */
     void (*call)(struct crypt_world *world, const struct step *step, struct trace_step *trace);
     void (*drop)(struct crypt_world *world);
     void (*stats)(struct crypt_world *world, struct pal_slot_stats *out);
@@ -103,12 +105,17 @@ struct crypt_world {
 #define CRYPT_WORLDS 4u
 extern const struct world_spec crypt_worlds[CRYPT_WORLDS];
 
-/* crypt_play: the whole scenario; on every thread that was used one more message, the area's first operation with nothing
- * but fallbacks, so that whatever came before is followed by a comparison; then drops, and the end step. */
+/* crypt_play: the whole scenario; on every thread that was used one more message, the area's first operation with
+ * nothing but fallbacks, so that whatever came before is followed by a comparison; then drops, and the end step. */
 void crypt_play(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario,
                 const struct crypt_area *area);
 
-/* crypt_key: the key for a call: `len` bytes of a register (SIZE_MAX: all), where they stand. Notes the register's facts. */
+/* crypt_registers_init, crypt_register_write: where it can be, a write goes to the register's present memory. */
+void crypt_registers_init(struct crypt_world *world);
+void crypt_register_write(struct crypt_world *world, uint32_t index, struct pal_view bytes);
+
+/* crypt_key: the key for a call: `len` bytes of a register (SIZE_MAX: all), where they stand. Notes the register's
+ * facts. */
 struct pal_view crypt_key(struct crypt_world *world, struct trace_step *trace, uint32_t index, size_t len);
 
 /* crypt_say: remembers a text that the port is about to see. */
@@ -126,14 +133,16 @@ struct crypt_output {
     uint8_t *data;
     size_t cap;    /* what the port is told */
     size_t memory; /* what is there: at least cap, and the input when in place */
-    size_t len; /* as reported; a mark before the call */
+    size_t len;    /* as reported; a mark before the call */
     const uint8_t *before;
 };
 
 /* crypt_output_take: a buffer for `need` bytes that starts with `input` (in place; empty: apart). */
-struct crypt_output crypt_output_take(struct crypt_world *world, size_t need, enum crypt_room room, struct pal_view input);
+struct crypt_output crypt_output_take(struct crypt_world *world, size_t need, enum crypt_room room,
+                                      struct pal_view input);
 
 /* crypt_output_done: writes status, output and dirt to the trace. `wiped`: bytes that a bad tag sets to 0. */
-void crypt_output_done(const struct crypt_output *output, struct trace_step *trace, enum pal_status status, size_t wiped);
+void crypt_output_done(const struct crypt_output *output, struct trace_step *trace, enum pal_status status,
+                       size_t wiped);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * driver.c: main() for a target where there is no fuzz engine (gcc, valgrind): plays files and the files of folders, each
- * as an exact-size copy, with a time limit that names the file. It plays bytes; text scenarios are `paldiff replay`'s.
+ * driver.c: main() for a target where there is no fuzz engine (gcc, valgrind): plays files and the files of folders,
+ * each as an exact-size copy, with a time limit that names the file. It plays bytes; text scenarios are `paldiff
+ * replay`'s.
  */
 #include "harness.h"
 
@@ -22,10 +23,9 @@ static void on_alarm(int signal_number)
 {
     (void)signal_number;
     static const char words[] = "paldiff: this input takes too long: ";
-    ssize_t ignored = write(STDERR_FILENO, words, sizeof(words) - 1);
-    ignored = write(STDERR_FILENO, playing, strlen(playing));
-    (void)ignored;
-    _exit(EXIT_BROKEN);
+    bool told = write(STDERR_FILENO, words, sizeof(words) - 1) > 0;
+    told = write(STDERR_FILENO, playing, strlen(playing)) > 0 && told;
+    _exit(told ? EXIT_BROKEN : EXIT_SUITE);
 }
 
 static bool play_file(const char *path, uint64_t *num_played)

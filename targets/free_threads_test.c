@@ -30,8 +30,8 @@ static bool digest_agrees(const struct pal_port *port, struct pal_view key, stru
     uint8_t out[PAL_NUM_MODES][PAL_DIGEST_LEN_MAX];
     size_t len[PAL_NUM_MODES];
     for (size_t mode = 0; mode < PAL_NUM_MODES; mode++) {
-        if (port->hmac[mode]->digest(pal_env_real(), out[mode], sizeof(out[mode]), &len[mode], PAL_SHA256, key, &text, 1) !=
-            PAL_OK) {
+        if (port->hmac[mode]->digest(pal_env_real(), out[mode], sizeof(out[mode]), &len[mode], PAL_SHA256, key, &text,
+                                     1) != PAL_OK) {
             return false;
         }
     }
@@ -49,8 +49,8 @@ static bool message_agrees(const struct pal_port *port, struct pal_view key, str
     const struct pal_aead_ops *reused = port->aead[PAL_REUSED];
     const struct pal_aead_ops *fresh = port->aead[PAL_FRESH];
     return reused->seal(pal_env_real(), sealed, sizeof(sealed), &sealed_len, &job, text) == PAL_OK &&
-           fresh->open(pal_env_real(), opened, sizeof(opened), &opened_len, &job, (struct pal_view){sealed, sealed_len}) ==
-               PAL_OK &&
+           fresh->open(pal_env_real(), opened, sizeof(opened), &opened_len, &job,
+                       (struct pal_view){sealed, sealed_len}) == PAL_OK &&
            opened_len == text.len && memcmp(opened, text.data, text.len) == 0;
 }
 

@@ -14,14 +14,39 @@
 enum { OP_SEAL, OP_OPEN, OP_SEAL_FRESH, NUM_OWN };
 
 /* Fields of the operations, by position. */
-enum { SEAL_CIPHER, SEAL_KEY, SEAL_BOX, SEAL_TEXT, SEAL_TAIL, SEAL_AAD, SEAL_AAD_PARTS, SEAL_TAG, SEAL_PLACE, SEAL_ROOM,
-       SEAL_NONCE, SEAL_NONCE_LEN, SEAL_KEY_LEN, SEAL_CLAIM, SEAL_UNKNOWN };
+enum {
+    SEAL_CIPHER,
+    SEAL_KEY,
+    SEAL_BOX,
+    SEAL_TEXT,
+    SEAL_TAIL,
+    SEAL_AAD,
+    SEAL_AAD_PARTS,
+    SEAL_TAG,
+    SEAL_PLACE,
+    SEAL_ROOM,
+    SEAL_NONCE,
+    SEAL_NONCE_LEN,
+    SEAL_KEY_LEN,
+    SEAL_CLAIM,
+    SEAL_UNKNOWN
+};
 enum { OPEN_BOX, OPEN_KEY, OPEN_TAMPER, OPEN_AT, OPEN_AAD_PARTS, OPEN_PLACE, OPEN_ROOM };
 enum { CLAIM_TRUE, CLAIM_ABOVE_MAX, CLAIM_WRAPS, NUM_CLAIMS };
 enum { KEY_LEN_RIGHT, KEY_LEN_LESS, KEY_LEN_MORE, NUM_KEY_LENS };
 
 enum { PLACE_APART, PLACE_IN_PLACE, PLACE_OVERLAP, NUM_PLACES };
-enum { TAMPER_NONE, TAMPER_TEXT, TAMPER_TAG, TAMPER_AAD, TAMPER_NONCE, TAMPER_CUT, TAMPER_KEY, TAMPER_TAG_LEN, NUM_TAMPERS };
+enum {
+    TAMPER_NONE,
+    TAMPER_TEXT,
+    TAMPER_TAG,
+    TAMPER_AAD,
+    TAMPER_NONCE,
+    TAMPER_CUT,
+    TAMPER_KEY,
+    TAMPER_TAG_LEN,
+    NUM_TAMPERS
+};
 
 static const char *const cipher_names[] = {"aes-128-gcm", "aes-192-gcm", "aes-256-gcm"};
 static const size_t key_lens[] = {16, 24, 32};
@@ -33,6 +58,7 @@ static const char *const no_yes[] = {"no", "yes"};
 static const char *const claim_names[NUM_CLAIMS] = {"true", "above-max", "wraps"};
 static const char *const key_len_names[NUM_KEY_LENS] = {"right", "less", "more"};
 
+/* clang-format off */
 #define CIPHER {"cipher", FIELD_CHOICE, PAL_NUM_AEADS - 1, PAL_AES_256_GCM, cipher_names, false}
 #define KEY CRYPT_REG("key", 0)
 #define BOX {"box", FIELD_NUMBER, CRYPT_BOXES - 1, 0, NULL, false}
@@ -60,6 +86,7 @@ static const struct operation operations[] = {
      {CIPHER, KEY, BOX, TEXT, TAIL, AAD, AAD_PARTS, TAG}},
     CRYPT_OPERATIONS,
 };
+/* clang-format on */
 
 static const struct language language = {"aead", 1, sizeof(operations) / sizeof(operations[0]), operations};
 

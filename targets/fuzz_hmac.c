@@ -17,6 +17,7 @@ static const char *const alg_names[] = {"sha1", "sha256", "sha384", "sha512"};
 static const char *const no_yes[] = {"no", "yes"};
 static const size_t digest_lens[] = {20, 32, 48, 64};
 
+/* clang-format off */
 #define ALG {"alg", FIELD_CHOICE, PAL_NUM_DIGESTS - 1, 0, alg_names, false}
 #define KEY CRYPT_REG("key", 0)
 #define TEXT {"text", FIELD_BYTES, 64, 0, NULL, false}
@@ -33,6 +34,7 @@ static const struct operation operations[] = {
     {"finish", "ends the open message", 3, 1, {ROOM}},
     CRYPT_OPERATIONS,
 };
+/* clang-format on */
 
 static const struct language language = {"hmac", 1, sizeof(operations) / sizeof(operations[0]), operations};
 
@@ -51,15 +53,15 @@ static void call_digest(struct crypt_world *world, const struct pal_hmac_ops *op
     struct pal_view text =
         crypt_text(world, scenario_field_bytes(world->scenario, step, DIGEST_TEXT), step->number[DIGEST_TAIL]);
     size_t num_parts = crypt_cut(world, parts, text, (enum crypt_parts)step->number[DIGEST_PARTS]);
-    struct crypt_output output =
-        crypt_output_take(world, digest_lens[step->number[DIGEST_ALG]], (enum crypt_room)step->number[DIGEST_ROOM], (struct pal_view){0});
+    struct crypt_output output = crypt_output_take(world, digest_lens[step->number[DIGEST_ALG]],
+                                                   (enum crypt_room)step->number[DIGEST_ROOM], (struct pal_view){0});
     trace->role = ROLE_MESSAGE;
     trace->facts[FACT_VARIANT] = (uint32_t)alg;
     trace->facts[FACT_TEXT_LEN] = (uint32_t)text.len;
     trace->facts[FACT_NUM_PARTS] = step->number[DIGEST_PARTS];
     crypt_say(world, scenario_field_bytes(world->scenario, step, DIGEST_TEXT));
-    enum pal_status status = ops->digest(&world->world->env.env, output.data, output.cap, &output.len,
-                                         alg, key, parts, num_parts);
+    enum pal_status status =
+        ops->digest(&world->world->env.env, output.data, output.cap, &output.len, alg, key, parts, num_parts);
     crypt_output_done(&output, trace, status, 0);
 }
 
@@ -92,11 +94,10 @@ static void call_hmac(struct crypt_world *world, const struct step *step, struct
         call_update(world, ops, step, trace);
         break;
     default: {
-        struct crypt_output output = crypt_output_take(world, PAL_DIGEST_LEN_MAX, (enum crypt_room)step->number[FINISH_ROOM],
-                                                       (struct pal_view){0});
+        struct crypt_output output = crypt_output_take(
+            world, PAL_DIGEST_LEN_MAX, (enum crypt_room)step->number[FINISH_ROOM], (struct pal_view){0});
         trace->role = ROLE_FINISH;
-        crypt_output_done(&output, trace,
-                          ops->finish(&world->world->env.env, output.data, output.cap, &output.len), 0);
+        crypt_output_done(&output, trace, ops->finish(&world->world->env.env, output.data, output.cap, &output.len), 0);
         break;
     }
     }

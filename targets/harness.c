@@ -18,7 +18,8 @@ bool harness_mutant(const struct pal_port **out, const struct target *target, co
     }
     const struct mutant *mutant = mutant_find(name);
     if (mutant == NULL || strcmp(mutant->area, target->name) != 0) {
-        (void)fprintf(stderr, "paldiff: target %s has no mutant %s; `paldiff mutants --list` names them\n", target->name, name);
+        (void)fprintf(stderr, "paldiff: target %s has no mutant %s; `paldiff mutants --list` names them\n",
+                      target->name, name);
         return false;
     }
     const struct pal_port *good = target->worlds[0].port();
@@ -38,7 +39,8 @@ static const struct rule *play_twice(const struct target *target, const char *mu
     if (stage == NULL || !harness_mutant(&port, target, mutant) || !stage_init(stage, target, port)) {
         goto done;
     }
-    if (scenario_parse(&stage->scenario, target->language, (struct pal_view){(const uint8_t *)text, strlen(text)}, error)) {
+    if (scenario_parse(&stage->scenario, target->language, (struct pal_view){(const uint8_t *)text, strlen(text)},
+                       error)) {
         rule = stage_play(stage, &verdict);
         uint64_t hash = stage_hash(stage);
         *out_exact = stage_play(stage, &verdict) == rule && stage_hash(stage) == hash;
@@ -64,8 +66,8 @@ bool harness_self_test(const struct target *target)
         return false;
     }
     if (equal != NULL) {
-        (void)fprintf(stderr, "paldiff: target %s flags two worlds that are equal (%s.%s), it will not run\n", target->name,
-                      equal->area, equal->name);
+        (void)fprintf(stderr, "paldiff: target %s flags two worlds that are equal (%s.%s), it will not run\n",
+                      target->name, equal->area, equal->name);
         return false;
     }
     if (differ == NULL) {
@@ -162,7 +164,6 @@ void harness_report(FILE *out, const struct stage *stage, const struct rule *rul
 
 void harness_print_stats(FILE *out, const struct stage *stage)
 {
-    (void)fprintf(out,
-                  "paldiff-stats plays=%" PRIu64 " steps=%" PRIu64 " compared=%" PRIu64 " reached=%" PRIu64 "\n",
+    (void)fprintf(out, "paldiff-stats plays=%" PRIu64 " steps=%" PRIu64 " compared=%" PRIu64 " reached=%" PRIu64 "\n",
                   stage->plays, stage->steps, stage->compared, stage->reached);
 }

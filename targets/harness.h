@@ -18,16 +18,16 @@ enum {
     EXIT_SKIPPED = 89     /* one case does not apply here */
 };
 
-/* harness_mutant: the port that --mutant NAME asks for; NULL name gives NULL. False, with a line on stderr, when there is no
- * such mutant for this target. */
+/* harness_mutant: the port that --mutant NAME asks for; NULL name gives NULL. False, with a line on stderr, when there
+ * is no such mutant for this target. */
 bool harness_mutant(const struct pal_port **out, const struct target *target, const char *name);
 
-/* harness_self_test: plays a pair known to be equal (the control mutant) and one known to differ, each twice; false, with a
- * line on stderr, unless exactly the second is flagged and both replay exactly. */
+/* harness_self_test: plays a pair known to be equal (the control mutant) and one known to differ, each twice; false,
+ * with a line on stderr, unless exactly the second is flagged and both replay exactly. */
 bool harness_self_test(const struct target *target);
 
-/* harness_target_of: the target of an input: the one that a text names, else `wanted` unless that is "", else the one that
- * the path names (a folder <target> or <target>-<sanitizer>). NULL when none is known. */
+/* harness_target_of: the target of an input: the one that a text names, else `wanted` unless that is "", else the one
+ * that the path names (a folder <target> or <target>-<sanitizer>). NULL when none is known. */
 const struct target *harness_target_of(const char *path, struct pal_view input, const char *wanted);
 
 /* harness_load: an input, text or bytes, into stage->scenario. `name` is for the line on stderr when it is refused. */
@@ -39,8 +39,8 @@ bool harness_read(const char *path, uint8_t **out_data, size_t *out_len);
 /* HARNESS_FILE_MAX: a larger input file is refused. */
 #define HARNESS_FILE_MAX (1024u * 1024u)
 
-/* harness_report: one line "rule ... target ... step ... got ... want ...", then the rule's sentence, the step, engines,
- * compiler and sanitizer. */
+/* harness_report: one line "rule ... target ... step ... got ... want ...", then the rule's sentence, the step,
+ * engines, compiler and sanitizer. */
 void harness_report(FILE *out, const struct stage *stage, const struct rule *rule, const struct verdict *verdict);
 
 /* harness_print_stats: the line that `paldiff run` reads: "paldiff-stats plays=N steps=N compared=N reached=N". */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * poison.h: the sanitizers' manual marks, and nothing in a plain build. The one place that asks which sanitizer this is.
+ * poison.h: the sanitizers' manual marks, and nothing in a plain build. The one place that asks which sanitizer this
+ * is.
  */
 #ifndef PALDIFF_POISON_H
 #define PALDIFF_POISON_H
@@ -63,7 +64,8 @@ static inline void poison_clear(const void *memory, size_t len)
 #endif
 }
 
-/* poison_uninitialised: contents are undefined from here on (MSan). poison_foreign: written by code that MSan did not see. */
+/* poison_uninitialised: contents are undefined from here on (MSan). poison_foreign: written by code that MSan did not
+ * see. */
 static inline void poison_uninitialised(const void *memory, size_t len)
 {
 #if defined(PALDIFF_MSAN)

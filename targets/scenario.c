@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * scenario.c: the byte form. Layout: payload bytes | ... | choices of step 2 | choices of step 1 | version.
- * A choice is one byte, two where its field has more than 256 values; it holds the distance from the fallback, so that a
- * byte that is missing, or 0, means the fallback.
+ * A choice is one byte, two where its field has more than 256 values; it holds the distance from the fallback, so that
+ * a byte that is missing, or 0, means the fallback.
  */
 #include "scenario.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define SHY_FROM 240u /* a shy field's byte below this is the fallback */
+#define SHY_BYTES                                                                                                      \
+    16u /* of 256 that choose another value than a shy field's fallback; more where it has more values                 \
+         */
 
 /* reader: `data` between `front` and `back` is not read yet. */
 struct reader {
@@ -33,13 +35,19 @@ static uint32_t read_choice(struct reader *reader, uint32_t max, uint32_t fallba
     return (uint32_t)((raw + fallback) % ((uint64_t)max + 1));
 }
 
+/* shy_from: the first byte that chooses another value. */
+static uint32_t shy_from(const struct field *field)
+{
+    return UINT8_MAX + 1 - (field->max > SHY_BYTES ? field->max : SHY_BYTES);
+}
+
 static uint32_t read_field(struct reader *reader, const struct field *field)
 {
     if (!field->shy) {
         return read_choice(reader, field->max, field->fallback);
     }
     uint32_t raw = read_choice(reader, UINT8_MAX, 0);
-    uint32_t distance = raw < SHY_FROM ? 0 : 1 + (raw - SHY_FROM) % field->max;
+    uint32_t distance = raw < shy_from(field) ? 0 : 1 + (raw - shy_from(field)) % field->max;
     return (distance + field->fallback) % (field->max + 1);
 }
 
@@ -127,7 +135,7 @@ static void write_field(struct writer *writer, const struct field *field, uint32
         return;
     }
     uint32_t distance = (value + field->max + 1 - field->fallback) % (field->max + 1);
-    write_choice(writer, UINT8_MAX, 0, distance == 0 ? 0 : SHY_FROM + distance - 1);
+    write_choice(writer, UINT8_MAX, 0, distance == 0 ? 0 : shy_from(field) + distance - 1);
 }
 
 static void write_operation(struct writer *writer, const struct language *language, uint32_t op)

@@ -12,14 +12,14 @@
 
 #define SCENARIO_STEPS_MAX 64u
 #define SCENARIO_FIELDS_MAX 16u
-#define SCENARIO_BYTES_MAX 255u        /* of one field */
-#define SCENARIO_STORE_MAX 4096u       /* of all fields */
-#define SCENARIO_INPUT_MAX (64u * 1024u)  /* what is past this in an input is not read */
+#define SCENARIO_BYTES_MAX 255u          /* of one field */
+#define SCENARIO_STORE_MAX 4096u         /* of all fields */
+#define SCENARIO_INPUT_MAX (64u * 1024u) /* what is past this in an input is not read */
 
 enum field_kind { FIELD_NUMBER, FIELD_CHOICE, FIELD_BYTES };
 
 /* field: a number 0..max, one of max + 1 named choices, or up to max bytes. `fallback` is what a missing field means. A
- * shy field is at its fallback for 15 of 16 bytes: for what makes a call fail. */
+ * shy field (max at most 64) is at its fallback for most bytes, 15 of 16 as a rule: for what makes a call fail. */
 struct field {
     const char *name;
     enum field_kind kind;

@@ -62,7 +62,8 @@ static void assert_same(const struct scenario *a, const struct scenario *b)
         assert_int_equal(a->steps[s].op, b->steps[s].op);
         for (size_t i = 0; i < operation->num_fields; i++) {
             if (operation->fields[i].kind == FIELD_BYTES) {
-                assert_true(views_equal(scenario_field_bytes(a, &a->steps[s], i), scenario_field_bytes(b, &b->steps[s], i)));
+                assert_true(
+                    views_equal(scenario_field_bytes(a, &a->steps[s], i), scenario_field_bytes(b, &b->steps[s], i)));
             } else {
                 assert_int_equal(a->steps[s].number[i], b->steps[s].number[i]);
             }
@@ -123,6 +124,37 @@ static void bytes_and_text_say_the_same(void **state)
     }
 }
 
+static void assert_survives(const struct language *language)
+{
+    size_t num = scenario_encode(&first, encoded, sizeof(encoded));
+    assert_true(num > 0);
+    scenario_decode(&second, language, (struct pal_view){encoded, num});
+    assert_same(&first, &second);
+}
+
+static void every_value_of_every_field_survives_being_written(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < num_targets; t++) {
+        const struct language *language = targets[t]->language;
+        for (uint32_t op = 0; op < language->num_operations; op++) {
+            const struct operation *operation = &language->operations[op];
+            for (size_t i = 0; i < operation->num_fields; i++) {
+                const struct field *field = &operation->fields[i];
+                assert_true(!field->shy || field->max <= 64);
+                for (uint32_t value = 0; field->kind != FIELD_BYTES && value <= field->max; value++) {
+                    memset(&first, 0, sizeof(first));
+                    first.language = language;
+                    first.num_steps = 1;
+                    first.steps[0].op = op;
+                    first.steps[0].number[i] = value;
+                    assert_survives(language);
+                }
+            }
+        }
+    }
+}
+
 static void encoding_refuses_a_buffer_that_is_too_small(void **state)
 {
     static const char text[] = "paldiff hmac 1\ndigest text=\"abc\"\n";
@@ -176,7 +208,8 @@ static void any_text_is_parsed_or_refused(void **state)
         memcpy(broken, text, sizeof(text));
         broken[next_random(&seed) % (sizeof(text) - 1)] = (char)next_random(&seed);
         size_t len = next_random(&seed) % sizeof(text);
-        if (scenario_parse(&first, target_find("hmac")->language, (struct pal_view){(const uint8_t *)broken, len}, error)) {
+        if (scenario_parse(&first, target_find("hmac")->language, (struct pal_view){(const uint8_t *)broken, len},
+                           error)) {
             assert_legal(&first);
         }
     }
@@ -188,6 +221,7 @@ int main(void)
         cmocka_unit_test(any_bytes_are_a_legal_scenario),
         cmocka_unit_test(no_bytes_are_one_step_of_fallbacks),
         cmocka_unit_test(bytes_and_text_say_the_same),
+        cmocka_unit_test(every_value_of_every_field_survives_being_written),
         cmocka_unit_test(encoding_refuses_a_buffer_that_is_too_small),
         cmocka_unit_test(mistakes_are_named_by_line_and_column),
         cmocka_unit_test(any_text_is_parsed_or_refused),

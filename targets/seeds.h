@@ -6,8 +6,9 @@
 
 #include "target.h"
 
-/* seeds_write: encodes seeds/<target> and regress/<target> of the corpus into `dir`, which exists; a file each, of the same
- * name without ".txt". False, with a line on stderr, when a file is damaged or cannot be written, or there is none. */
+/* seeds_write: encodes seeds/<target> and regress/<target> of the corpus into `dir`, which exists; a file each, of the
+ * same name without ".txt". False, with a line on stderr, when a file is damaged or cannot be written, or there is
+ * none. */
 bool seeds_write(const struct target *target, const char *dir, size_t *out_num);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * target.h: a target is a language, the worlds that play it, and the rules that judge them. A row in targets.def and one
- * file fuzz_<name>.c make one. A stage is what a process needs to play: made once, reset before every scenario.
+ * target.h: a target is a language, the worlds that play it, and the rules that judge them. A row in targets.def and
+ * one file fuzz_<name>.c make one. A stage is what a process needs to play: made once, reset before every scenario.
  */
 #ifndef PALDIFF_TARGET_H
 #define PALDIFF_TARGET_H
@@ -37,11 +37,11 @@ struct target {
     const struct language *language;
     size_t num_worlds;
     const struct world_spec *worlds;
-    size_t input_len_max; /* longer inputs add nothing: libFuzzer's -max_len */
+    size_t input_len_max;     /* longer inputs add nothing: libFuzzer's -max_len */
     const char *alarm_mutant; /* what a start-up self-test plants, and the scenario that must find it */
     const char *alarm_scenario;
-    /* play: the scenario in every world, from a clean world to a dropped one; fills the traces. All worlds get all of one
-     * thread's run of steps before the next thread is woken: worlds share nothing, and waking is what costs. */
+    /* play: the scenario in every world, from a clean world to a dropped one; fills the traces. All worlds get all of
+     * one thread's run of steps before the next thread is woken: worlds share nothing, and waking is what costs. */
     void (*play)(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario);
 };
 
@@ -67,8 +67,8 @@ struct stage {
     uint64_t rule_counts[NUM_RULES];
 };
 
-/* stage_init: the target's worlds. `mutant`, if not NULL, stands in for the first world's port, in all worlds that have it.
- * False (with a line on stderr) when an engine cannot be started or there is no memory. */
+/* stage_init: the target's worlds. `mutant`, if not NULL, stands in for the first world's port, in all worlds that have
+ * it. False (with a line on stderr) when an engine cannot be started or there is no memory. */
 bool stage_init(struct stage *stage, const struct target *target, const struct pal_port *mutant);
 void stage_deinit(struct stage *stage);
 

@@ -15,8 +15,9 @@
 
 struct cJSON;
 
-/* tool_parse: argp with our exit code for usage errors (2), and "paldiff COMMAND" as the program's name. Returns the index
- * of the first argument that is no option; a parser that answers ARGP_ERR_UNKNOWN to ARGP_KEY_ARG leaves them in argv. */
+/* tool_parse: argp with our exit code for usage errors (2), and "paldiff COMMAND" as the program's name. Returns the
+ * index of the first argument that is no option; a parser that answers ARGP_ERR_UNKNOWN to ARGP_KEY_ARG leaves them in
+ * argv. */
 int tool_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /* tool_usage: one line on stderr; returns EXIT_USAGE. */
@@ -28,8 +29,8 @@ bool tool_print_json(struct cJSON *json);
 /* tool_corpus: the folder with seeds/ and regress/: $PALDIFF_CORPUS, or the source tree's. */
 const char *tool_corpus(void);
 
-/* tool_files: all files below `path` (or `path` itself), sorted by name; each and the list are the caller's to free. Names
- * that start with a dot are left out. False, with a line on stderr, when it cannot be read. */
+/* tool_files: all files below `path` (or `path` itself), sorted by name; each and the list are the caller's to free.
+ * Names that start with a dot are left out. False, with a line on stderr, when it cannot be read. */
 bool tool_files(const char *path, char ***out, size_t *out_num);
 void tool_files_free(char **files, size_t num);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tool_bench.c: how long a message takes, one-shot against cached, on both engines. Arms take turns in short batches, so
- * that a machine that slows down slows all of them; medians and quartiles over the batches are printed. It never judges.
+ * tool_bench.c: how long a message takes, one-shot against cached, on both engines. Arms take turns in short batches,
+ * so that a machine that slows down slows all of them; medians and quartiles over the batches are printed. It never
+ * judges.
  */
 #include "env.h"
 #include "ports.h"
@@ -74,15 +75,15 @@ static bool gcm_seal(const struct pal_port *port, enum pal_mode mode)
                                .key = {key_bytes, sizeof(key_bytes)},
                                .nonce = {text_bytes, PAL_NONCE_LEN},
                                .tag_len = PAL_TAG_LEN_MAX};
-    return port->aead[mode]->seal(pal_env_real(), out, sizeof(out), &out_len, &job, (struct pal_view){text_bytes, TEXT_LEN}) ==
-           PAL_OK;
+    return port->aead[mode]->seal(pal_env_real(), out, sizeof(out), &out_len, &job,
+                                  (struct pal_view){text_bytes, TEXT_LEN}) == PAL_OK;
 }
 
-/* system: what a program calls that links Debian's libcrypto.so.3 and keeps nothing: the third arm, and the one that the
- * gain of a cache is usually stated against. Opened at run time, so that nothing here is linked with it. */
+/* system: what a program calls that links Debian's libcrypto.so.3 and keeps nothing: the third arm, and the one that
+ * the gain of a cache is usually stated against. Opened at run time, so that nothing here is linked with it. */
 static struct {
-    unsigned char *(*hmac)(const void *digest, const void *key, int key_len, const uint8_t *data, size_t len, uint8_t *out,
-                           unsigned *out_len);
+    unsigned char *(*hmac)(const void *digest, const void *key, int key_len, const uint8_t *data, size_t len,
+                           uint8_t *out, unsigned *out_len);
     const void *(*sha1)(void);
     const void *(*aes_256_gcm)(void);
     void *(*context_new)(void);
@@ -123,8 +124,8 @@ static bool plain_hmac_sha1(void)
 {
     uint8_t out[PAL_DIGEST_LEN_MAX];
     unsigned out_len = 0;
-    return system_crypto.hmac(system_crypto.sha1(), key_bytes, sizeof(key_bytes), text_bytes, TEXT_LEN, out, &out_len) !=
-           NULL;
+    return system_crypto.hmac(system_crypto.sha1(), key_bytes, sizeof(key_bytes), text_bytes, TEXT_LEN, out,
+                              &out_len) != NULL;
 }
 
 static bool plain_gcm_seal(void)
@@ -208,8 +209,8 @@ static int compare_samples(const void *a, const void *b)
 
 static bool worker_init(struct worker *worker, pthread_barrier_t *barrier, unsigned long rounds)
 {
-    const struct pal_port *const ports[ARMS_PER_CASE] = {NULL, pal_port_openssl(), pal_port_openssl(), pal_port_boringssl(),
-                                                         pal_port_boringssl()};
+    const struct pal_port *const ports[ARMS_PER_CASE] = {NULL, pal_port_openssl(), pal_port_openssl(),
+                                                         pal_port_boringssl(), pal_port_boringssl()};
     worker->barrier = barrier;
     worker->rounds = rounds;
     for (size_t i = 0; i < NUM_ARMS; i++) {
@@ -229,8 +230,8 @@ static bool worker_init(struct worker *worker, pthread_barrier_t *barrier, unsig
 
 /* report: quartiles over all threads' samples. A cached arm also gets its gain over the same engine's one-shot arm, and
  * over the distribution's plain call. */
-static void report(cJSON *rows, const struct arm *arm, size_t index, const double *sorted, size_t num, unsigned long threads,
-                   double medians[NUM_ARMS])
+static void report(cJSON *rows, const struct arm *arm, size_t index, const double *sorted, size_t num,
+                   unsigned long threads, double medians[NUM_ARMS])
 {
     cJSON *row = cJSON_CreateObject();
     char name[64] = "libcrypto.so.3/plain";
@@ -255,17 +256,18 @@ static void report(cJSON *rows, const struct arm *arm, size_t index, const doubl
 static void print_rows(const cJSON *rows)
 {
     const cJSON *row = NULL;
-    (void)printf("%-24s %-20s %7s %9s %8s %8s %11s %9s\n", "case", "arm", "threads", "median ns", "low", "high", "x one-shot",
-                 "x plain");
+    (void)printf("%-24s %-20s %7s %9s %8s %8s %11s %9s\n", "case", "arm", "threads", "median ns", "low", "high",
+                 "x one-shot", "x plain");
     cJSON_ArrayForEach(row, rows)
     {
         const cJSON *gain = cJSON_GetObjectItem(row, "gain_over_one_shot");
         (void)printf("%-24s %-20s %7.0f %9.0f %8.0f %8.0f", cJSON_GetObjectItem(row, "case")->valuestring,
                      cJSON_GetObjectItem(row, "arm")->valuestring, cJSON_GetObjectItem(row, "threads")->valuedouble,
-                     cJSON_GetObjectItem(row, "median_ns")->valuedouble, cJSON_GetObjectItem(row, "low_ns")->valuedouble,
-                     cJSON_GetObjectItem(row, "high_ns")->valuedouble);
+                     cJSON_GetObjectItem(row, "median_ns")->valuedouble,
+                     cJSON_GetObjectItem(row, "low_ns")->valuedouble, cJSON_GetObjectItem(row, "high_ns")->valuedouble);
         if (gain != NULL) {
-            (void)printf(" %10.1fx %8.1fx", gain->valuedouble, cJSON_GetObjectItem(row, "gain_over_plain")->valuedouble);
+            (void)printf(" %10.1fx %8.1fx", gain->valuedouble,
+                         cJSON_GetObjectItem(row, "gain_over_plain")->valuedouble);
         }
         (void)putchar('\n');
     }
@@ -316,7 +318,8 @@ int tool_bench(int argc, char **argv)
         {0}};
     static const struct argp argp = {.options = rows_of_help,
                                      .parser = parse,
-                                     .doc = "Times one-shot against cached contexts. Example: paldiff bench --threads 2"};
+                                     .doc =
+                                         "Times one-shot against cached contexts. Example: paldiff bench --threads 2"};
     struct options options = {.rounds = 200, .threads = 1};
     if (tool_parse(&argp, argc, argv, &options) < argc) {
         return tool_usage("bench takes options only");

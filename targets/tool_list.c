@@ -113,7 +113,8 @@ int tool_list(int argc, char **argv)
     static const struct argp_option rows[] = {{"json", KEY_JSON, NULL, 0, "JSON on standard output", 0},
                                               {"fields", KEY_FIELDS, NULL, 0, "with every operation and its fields", 0},
                                               {0}};
-    static const struct argp argp = {.options = rows, .parser = parse, .doc = "Names every target. Example: paldiff list --fields"};
+    static const struct argp argp = {
+        .options = rows, .parser = parse, .doc = "Names every target. Example: paldiff list --fields"};
     struct options options = {0};
     if (tool_parse(&argp, argc, argv, &options) < argc) {
         return tool_usage("list takes options only");

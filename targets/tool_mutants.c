@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tool_mutants.c: replays each mutant's witness in a child process, so that a crash or a hang is an answer too, and checks
- * that the good ports are green on the same scenarios.
+ * tool_mutants.c: replays each mutant's witness in a child process, so that a crash or a hang is an answer too, and
+ * checks that the good ports are green on the same scenarios.
  */
 #include "tool.h"
 
@@ -139,8 +139,9 @@ static bool judge_mutant(const struct mutant *mutant, cJSON *json)
     (void)cJSON_AddBoolToObject(json, "killed", killed);
     (void)cJSON_AddStringToObject(json, "by", by);
     if (!good) {
-        (void)fprintf(stderr, "%-40s killed by %s, not by %s%s%s%s\n", mutant->name, killed ? by : "nothing", mutant->rule,
-                      answer.fired > 0 ? "" : "; the bug was not reached", answer.ended ? "" : "; the child did not end well",
+        (void)fprintf(stderr, "%-40s killed by %s, not by %s%s%s%s\n", mutant->name, killed ? by : "nothing",
+                      mutant->rule, answer.fired > 0 ? "" : "; the bug was not reached",
+                      answer.ended ? "" : "; the child did not end well",
                       control.ended && control.rule == NO_RULE ? "" : "; THE GOOD PORT IS NOT GREEN on its witness");
     }
     return good;
@@ -162,7 +163,8 @@ static bool judge_control(const char *name, const struct target *target, const s
     (void)cJSON_AddStringToObject(json, "by", by);
     (void)cJSON_AddItemToArray(controls, json);
     if (!held) {
-        (void)fprintf(stderr, "control %s of %s is not green: %s\n", name, target->name, by[0] != '\0' ? by : "did not end well");
+        (void)fprintf(stderr, "control %s of %s is not green: %s\n", name, target->name,
+                      by[0] != '\0' ? by : "did not end well");
     }
     return held;
 }
@@ -197,7 +199,8 @@ static bool judge_all(cJSON *report)
         num++;
         (void)cJSON_AddItemToArray(all, json);
     }
-    (void)fprintf(stderr, "%zu of %zu mutants killed by their own rule, controls %s\n", caught, num, held ? "held" : "BROKEN");
+    (void)fprintf(stderr, "%zu of %zu mutants killed by their own rule, controls %s\n", caught, num,
+                  held ? "held" : "BROKEN");
     return held && caught == num && num > 0;
 }
 
@@ -225,9 +228,8 @@ int tool_mutants(int argc, char **argv)
     static const struct argp_option rows[] = {{"json", KEY_JSON, NULL, 0, "JSON on standard output", 0},
                                               {"list", KEY_LIST, NULL, 0, "name them and the rules that catch them", 0},
                                               {0}};
-    static const struct argp argp = {.options = rows,
-                                     .parser = parse,
-                                     .doc = "Plays every planted bug's witness. Example: paldiff mutants --json"};
+    static const struct argp argp = {
+        .options = rows, .parser = parse, .doc = "Plays every planted bug's witness. Example: paldiff mutants --json"};
     struct options options = {0};
     if (tool_parse(&argp, argc, argv, &options) < argc) {
         return tool_usage("mutants takes options only");

@@ -275,8 +275,10 @@ int tool_replay(int argc, char **argv)
         {"hashes", KEY_HASHES, NULL, 0, "print each input's trace hash, to compare builds", 0},
         {"all-rules", KEY_ALL_RULES, NULL, 0, "a rule that compared nothing in all inputs is red", 0},
         {0}};
-    static const struct argp argp = {
-        .options = rows, .parser = parse, .args_doc = "FILE|DIR...", .doc = "Plays inputs again. Example: paldiff replay corpus/seeds"};
+    static const struct argp argp = {.options = rows,
+                                     .parser = parse,
+                                     .args_doc = "FILE|DIR...",
+                                     .doc = "Plays inputs again. Example: paldiff replay corpus/seeds"};
     struct options options = {.runs = 2};
     struct session session = {.options = &options};
     _Static_assert(sizeof(session.stages) / sizeof(session.stages[0]) >= 8, "a stage per target");

@@ -98,12 +98,14 @@ bool seeds_write(const struct target *target, const char *dir, size_t *out_num)
 
 int tool_seeds(int argc, char **argv)
 {
-    static const struct argp argp = {.args_doc = "TARGET DIR", .doc = "Writes the committed corpus of TARGET into DIR, as bytes."};
+    static const struct argp argp = {.args_doc = "TARGET DIR",
+                                     .doc = "Writes the committed corpus of TARGET into DIR, as bytes."};
     (void)tool_parse(&argp, argc, argv, NULL);
     const struct target *target = argc == 3 ? target_find(argv[1]) : NULL;
     size_t num = 0;
     if (target == NULL) {
-        return tool_usage(argc == 3 ? "there is no target %s" : "seeds takes a target and a folder%s", argc == 3 ? argv[1] : "");
+        return tool_usage(argc == 3 ? "there is no target %s" : "seeds takes a target and a folder%s",
+                          argc == 3 ? argv[1] : "");
     }
     if (!seeds_write(target, argv[2], &num)) {
         return EXIT_SUITE;

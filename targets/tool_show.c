@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tool_show.c: one input for a reader: the scenario as text, then each step in every world, the first difference marked.
+ * tool_show.c: one input for a reader: the scenario as text, then each step in every world, the first difference
+ * marked.
  */
 #include "tool.h"
 
@@ -52,7 +53,8 @@ static void print_steps(const struct stage *stage, const struct rule *rule, cons
 {
     const struct trace *first = &stage->worlds[0].trace;
     for (size_t i = 0; i < first->num_steps; i++) {
-        (void)printf("%s %2zu  thread %u  ", rule != NULL && verdict->step == i ? ">>" : "  ", i + 1, first->steps[i].thread);
+        (void)printf("%s %2zu  thread %u  ", rule != NULL && verdict->step == i ? ">>" : "  ", i + 1,
+                     first->steps[i].thread);
         if (i < stage->scenario.num_steps) {
             scenario_print_step(&stage->scenario, i, stdout);
         } else {
@@ -67,11 +69,14 @@ static void print_steps(const struct stage *stage, const struct rule *rule, cons
 
 int tool_show(int argc, char **argv)
 {
-    static const struct argp_option rows[] = {{"mutant", KEY_MUTANT, "NAME", 0, "plant a bug in the first engine's port", 0},
-                                              {"target", KEY_TARGET, "NAME", 0, "target of an input that is bytes", 0},
-                                              {0}};
-    static const struct argp argp = {
-        .options = rows, .parser = parse, .args_doc = "FILE", .doc = "Prints what an input does. Example: paldiff show FILE"};
+    static const struct argp_option rows[] = {
+        {"mutant", KEY_MUTANT, "NAME", 0, "plant a bug in the first engine's port", 0},
+        {"target", KEY_TARGET, "NAME", 0, "target of an input that is bytes", 0},
+        {0}};
+    static const struct argp argp = {.options = rows,
+                                     .parser = parse,
+                                     .args_doc = "FILE",
+                                     .doc = "Prints what an input does. Example: paldiff show FILE"};
     struct options options = {0};
     struct verdict verdict;
     const struct pal_port *port = NULL;

@@ -32,12 +32,12 @@ void world_env_init(struct world_env *world);
 /* world_env_deinit: frees what the port did not give back. */
 void world_env_deinit(struct world_env *world);
 
-/* world_env_step: zeroes what is counted per step. Random bytes depend on the step and the draw only, so that a call that
- * is played again draws the same. */
+/* world_env_step: zeroes what is counted per step. Random bytes depend on the step and the draw only, so that a call
+ * that is played again draws the same. */
 void world_env_step(struct world_env *world, uint64_t step);
 
-/* world_env_watch: freed memory is searched for `key` from now on. Keys that could stand in memory by chance (short, or of
- * few distinct bytes) are not watched. At most WATCHED_KEYS_MAX; the oldest goes. The bytes must stay. */
+/* world_env_watch: freed memory is searched for `key` from now on. Keys that could stand in memory by chance (short, or
+ * of few distinct bytes) are not watched. At most WATCHED_KEYS_MAX; the oldest goes. The bytes must stay. */
 void world_env_watch(struct world_env *world, struct pal_view key);
 void world_env_unwatch_all(struct world_env *world);
 

@@ -17,8 +17,9 @@ static struct slot *slot_keyed(enum slot_kind kind, const struct pal_env *env, c
 {
     struct slot *slot = slot_match(kind, env, (int)job->cipher, job->key);
 
-    if (slot != NULL)
+    if (slot != NULL) {
         return slot;
+    }
     slot = slot_new(kind, env, (int)job->cipher, job->key);
     if (slot == NULL) {
         *out_status = PAL_NO_MEMORY;
@@ -28,8 +29,9 @@ static struct slot *slot_keyed(enum slot_kind kind, const struct pal_env *env, c
     slot->state.gcm.nonce_len = NONCE_LEN_AT_FIRST;
     slot->state.gcm.context = EVP_CIPHER_CTX_new();
     if (slot->state.gcm.context == NULL ||
-        !gcm_init(slot->state.gcm.context, engine_kept_cipher(job->cipher), job->key.data, NULL, kind == SLOT_SEAL))
+        !gcm_init(slot->state.gcm.context, engine_kept_cipher(job->cipher), job->key.data, NULL, kind == SLOT_SEAL)) {
         return NULL;
+    }
     slot_stats(SLOT_AEAD_CACHED)->setups++;
     return slot;
 }
@@ -37,8 +39,9 @@ static struct slot *slot_keyed(enum slot_kind kind, const struct pal_env *env, c
 static bool set_nonce(struct slot *slot, struct pal_view nonce)
 {
     if (nonce.len != slot->state.gcm.nonce_len) {
-        if (!engine_set_nonce_len(slot->state.gcm.context, nonce.len, &slot->state.gcm.spare))
+        if (!engine_set_nonce_len(slot->state.gcm.context, nonce.len, &slot->state.gcm.spare)) {
             return false;
+        }
         slot->state.gcm.nonce_len = nonce.len;
     }
     return gcm_init(slot->state.gcm.context, NULL, NULL, nonce.data, slot->kind == SLOT_SEAL);
@@ -54,16 +57,18 @@ static enum pal_status message(enum slot_kind kind, const struct pal_env *env, u
     slot = slot_keyed(kind, env, job, &status);
     if (slot != NULL) {
         slot_stats(SLOT_AEAD_CACHED)->messages++;
-        if (!set_nonce(slot, job->nonce))
+        if (!set_nonce(slot, job->nonce)) {
             status = PAL_ENGINE;
-        else if (kind == SLOT_SEAL)
+        } else if (kind == SLOT_SEAL) {
             status = gcm_seal(slot->state.gcm.context, out, job, text);
-        else
+        } else {
             status = gcm_open(slot->state.gcm.context, out, job, text);
+        }
     }
     /* A message that is not authentic leaves the context good; an engine that failed is not trusted again. */
-    if (status != PAL_OK && status != PAL_BAD_TAG)
+    if (status != PAL_OK && status != PAL_BAD_TAG) {
         slot_drop(kind);
+    }
     return engine_leave(status);
 }
 

@@ -33,8 +33,9 @@ static enum pal_status message(const struct pal_env *env, uint8_t *out, const st
 
     engine_enter(env);
     context = context_new(cipher, job, sealing);
-    if (context != NULL)
+    if (context != NULL) {
         status = sealing ? gcm_seal(context, out, job, text) : gcm_open(context, out, job, text);
+    }
     EVP_CIPHER_CTX_free(context);
     engine_cipher_release(cipher);
     return engine_leave(status);

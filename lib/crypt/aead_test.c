@@ -34,8 +34,9 @@ static void expect_same(struct subject *subject, const struct pal_aead_job *job,
     expect_status(subject->aead->open(subject->env, back, ROOM, &back_len, job, view_of(got, got_len)), PAL_OK, "open",
                   plain.len);
     assert_int_equal(back_len, plain.len);
-    if (plain.len > 0)
+    if (plain.len > 0) {
         assert_memory_equal(back, plain.data, plain.len);
+    }
 }
 
 /* McGrew and Viega, The Galois/Counter Mode of Operation, appendix B. */
@@ -110,8 +111,9 @@ static void every_text_length_gives_the_same_bytes(void **state)
     for (int cipher = 0; cipher < PAL_NUM_AEADS; cipher++) {
         struct pal_aead_job job = job_of((enum pal_aead)cipher, PAL_NONCE_LEN, 16);
 
-        for (size_t len = 0; len <= sizeof(plain); len++)
+        for (size_t len = 0; len <= sizeof(plain); len++) {
             expect_same(subject, &job, view_of(plain, len));
+        }
         expect_same(subject, &job, view_of(NULL, 0));
     }
 }
@@ -185,8 +187,9 @@ static void alternating_keys_and_ciphers_never_mix(void **state)
         enum pal_aead cipher = (enum pal_aead)(i % PAL_NUM_AEADS);
         struct pal_aead_job job = job_of(cipher, PAL_NONCE_LEN, 16);
 
-        if (i / 3 % 2 != 0)
+        if (i / 3 % 2 != 0) {
             job.key.data = zeros;
+        }
         expect_same(subject, &job, view_of("alternate", 9));
         zeros[i % 16] = (uint8_t)i; /* changed in place */
     }
@@ -236,8 +239,9 @@ static void a_bad_tag_wipes_and_does_no_harm(void **state)
             expect_status(subject->aead->open(subject->env, out, 64, &len, &job, view_of(sealed, 32)), PAL_BAD_TAG,
                           "bit", at);
             assert_int_equal(len, 77);
-            for (size_t i = 0; i < 20; i++)
+            for (size_t i = 0; i < 20; i++) {
                 assert_int_equal(out[i], 0);
+            }
             assert_memory_equal(out + 20, before + 20, in_place ? 12 : 44);
             expect_same(subject, &job, view_of(plain, sizeof(plain)));
         }
@@ -405,8 +409,9 @@ static void overlap_is_refused_unless_in_place(void **state)
         expect_status(status, apart || out_at == text_at ? PAL_OK : PAL_BAD_ARGUMENT, "seal", out_at);
         apart = out_at + 4 <= text_at || out_at >= text_at + text_len;
         status = subject->aead->open(subject->env, memory + out_at, 4, &len, &job, text);
-        if ((status == PAL_BAD_ARGUMENT) == (apart || out_at == text_at))
+        if ((status == PAL_BAD_ARGUMENT) == (apart || out_at == text_at)) {
             fail_msg("open at %zu: %s", out_at, pal_status_name(status));
+        }
         apart = out_at + 48 <= text_at || out_at >= text_at + text_len;
         status = subject->aead->seal_fresh(subject->env, memory + out_at, 48, &len, &job, text);
         expect_status(status, apart ? PAL_OK : PAL_BAD_ARGUMENT, "seal_fresh", out_at);
@@ -433,8 +438,9 @@ static void seal_fresh_is_nonce_and_seal(void **state)
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(subject->aead->seal_fresh(subject->env, got, ROOM, &len, &job, plain), PAL_OK);
         assert_int_equal(len, 12 + 9 + 14);
-        for (unsigned j = 0; j < 12; j++)
+        for (unsigned j = 0; j < 12; j++) {
             assert_int_equal(got[j], 12 * i + j);
+        }
         job.nonce = view_of(got, 12);
         assert_int_equal(subject->reference_aead->seal(subject->env, want, ROOM, &want_len, &job, plain), PAL_OK);
         assert_memory_equal(got + 12, want, want_len);

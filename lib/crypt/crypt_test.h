@@ -52,8 +52,9 @@ static inline void *ledger_alloc(void *context, size_t len)
 
     pthread_mutex_lock(&ledger->lock);
     ledger->num_allocs++;
-    if (ledger->fail_at == 0 || --ledger->fail_at > 0)
+    if (ledger->fail_at == 0 || --ledger->fail_at > 0) {
         block = malloc(sizeof(*block) + len);
+    }
     if (block != NULL) {
         block->len = len;
         block->next = ledger->live;
@@ -70,8 +71,9 @@ static inline bool ledger_has_secret(const struct ledger *ledger, const struct l
     size_t len = ledger->secret.len;
 
     for (size_t i = 0; len > 0 && i + len <= block->len; i++) {
-        if (memcmp(block->memory + i, ledger->secret.data, len) == 0)
+        if (memcmp(block->memory + i, ledger->secret.data, len) == 0) {
             return true;
+        }
     }
     return false;
 }
@@ -83,20 +85,23 @@ static inline void ledger_free(void *context, void *memory)
     struct ledger_block *block;
     bool dirty = false;
 
-    if (memory == NULL)
+    if (memory == NULL) {
         return;
+    }
     pthread_mutex_lock(&ledger->lock);
     link = &ledger->live;
-    while (*link != NULL && (*link)->memory != memory)
+    while (*link != NULL && (*link)->memory != memory) {
         link = &(*link)->next;
+    }
     block = *link;
     if (block == NULL) {
         ledger->num_foreign++;
     } else {
         *link = block->next;
         ledger->num_live--;
-        for (size_t i = LEDGER_HEAD; i < block->len; i++)
+        for (size_t i = LEDGER_HEAD; i < block->len; i++) {
             dirty = dirty || block->memory[i] != 0;
+        }
         ledger->num_dirty += dirty ? 1 : 0;
         ledger->num_secret += ledger_has_secret(ledger, block) ? 1 : 0;
         free(block);
@@ -108,11 +113,13 @@ static inline enum pal_status ledger_random(void *context, uint8_t *out, size_t 
 {
     struct ledger *ledger = context;
 
-    if (ledger->random_fails)
+    if (ledger->random_fails) {
         return PAL_NO_RANDOM;
+    }
     pthread_mutex_lock(&ledger->lock);
-    for (size_t i = 0; i < len; i++)
+    for (size_t i = 0; i < len; i++) {
         out[i] = ledger->random_next++;
+    }
     pthread_mutex_unlock(&ledger->lock);
     return PAL_OK;
 }
@@ -194,8 +201,9 @@ static inline int run_claims(const char *group, const struct CMUnitTest *claims,
     for (size_t i = 0; tests != NULL && names != NULL && i < 4; i++) {
         struct subject *subject = &subjects[i];
 
-        if (ports[0] == NULL || ports[1] == NULL)
+        if (ports[0] == NULL || ports[1] == NULL) {
             goto done;
+        }
         subject->port = ports[i / 2];
         subject->mode = (enum pal_mode)(i % 2);
         subject->hmac = subject->port->hmac[subject->mode];
@@ -214,8 +222,9 @@ static inline int run_claims(const char *group, const struct CMUnitTest *claims,
     }
     failed = _cmocka_run_group_tests(group, tests, num_tests, NULL, NULL);
 done:
-    if (num_tests == 0)
+    if (num_tests == 0) {
         (void)fprintf(stderr, "%s: an engine did not start\n", group);
+    }
     free(tests);
     free(names);
     return failed;
@@ -227,8 +236,9 @@ done:
 /* expect_status: as assert_int_equal, in words, naming the case. */
 static inline void expect_status(enum pal_status got, enum pal_status want, const char *what, size_t index)
 {
-    if (got != want)
+    if (got != want) {
         fail_msg("%s, case %zu: got %s, want %s", what, index, pal_status_name(got), pal_status_name(want));
+    }
 }
 
 static inline struct pal_view view_of(const void *data, size_t len)
@@ -239,8 +249,9 @@ static inline struct pal_view view_of(const void *data, size_t len)
 /* fill: bytes that differ from each other and with `seed`. */
 static inline void fill(uint8_t *out, size_t len, unsigned seed)
 {
-    for (size_t i = 0; i < len; i++)
+    for (size_t i = 0; i < len; i++) {
         out[i] = (uint8_t)(i * 7 + (i >> 8) * 3 + (size_t)seed * 41 + 1);
+    }
 }
 
 /* unhex: the bytes of a literal; returns their number. */

@@ -47,8 +47,9 @@ static struct block *block_take(size_t len)
 {
     struct block *block;
 
-    if (len > SIZE_MAX - sizeof(*block))
+    if (len > SIZE_MAX - sizeof(*block)) {
         return NULL;
+    }
     if (here.spare != NULL && !here.spare->lent && len <= PAL_NONCE_LEN_MAX) {
         here.spare->lent = true;
         block = (struct block *)(void *)here.spare->memory;
@@ -62,8 +63,9 @@ static struct block *block_take(size_t len)
         block->env = here.env;
     } else {
         block = malloc(sizeof(*block) + len);
-        if (block == NULL)
+        if (block == NULL) {
             return NULL;
+        }
         block->env = NULL;
     }
     block->len = len;
@@ -90,12 +92,13 @@ static void memory_free(void *memory)
     const struct pal_env *env = block->env;
 
     OPENSSL_cleanse(memory, block->len);
-    if (env == &spare_env)
+    if (env == &spare_env) {
         ((struct engine_spare *)(void *)block)->lent = false;
-    else if (env != NULL)
+    } else if (env != NULL) {
         env->free(env->context, block);
-    else
+    } else {
         free(block);
+    }
 }
 
 #ifdef OPENSSL_IS_BORINGSSL
@@ -203,8 +206,9 @@ static void openssl_free(void *memory, const char *file, int line)
 {
     (void)file;
     (void)line;
-    if (memory != NULL)
+    if (memory != NULL) {
         memory_free(memory);
+    }
 }
 
 static void *openssl_realloc(void *memory, size_t len, const char *file, int line)
@@ -212,10 +216,12 @@ static void *openssl_realloc(void *memory, size_t len, const char *file, int lin
     size_t old_len = memory == NULL ? 0 : memory_len(memory);
     void *grown = openssl_malloc(len, file, line);
 
-    if (grown != NULL && old_len > 0)
+    if (grown != NULL && old_len > 0) {
         memcpy(grown, memory, old_len < len ? old_len : len);
-    if (grown != NULL || len == 0)
+    }
+    if (grown != NULL || len == 0) {
         openssl_free(memory, file, line);
+    }
     return grown;
 }
 
@@ -252,12 +258,14 @@ const EVP_CIPHER *engine_kept_cipher(enum pal_aead cipher)
 static bool start(void)
 {
     if (CRYPTO_set_mem_functions(openssl_malloc, openssl_realloc, openssl_free) != 1 ||
-        OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG, NULL) != 1)
+        OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG, NULL) != 1) {
         return false;
+    }
     for (int i = 0; i < PAL_NUM_AEADS; i++) {
         kept_ciphers[i] = engine_cipher_fetch((enum pal_aead)i);
-        if (kept_ciphers[i] == NULL)
+        if (kept_ciphers[i] == NULL) {
             return false;
+        }
     }
     return true;
 }
@@ -288,8 +296,9 @@ bool engine_hmac_init(HMAC_CTX *context, const EVP_MD *digest, struct pal_view k
     }
     /* A NULL key would mean the key from before. */
     ok = ok && HMAC_Init_ex(context, key.len == 0 ? (const uint8_t *)"" : key.data, (int)key.len, digest, NULL) == 1;
-    if (hashed_len > 0)
+    if (hashed_len > 0) {
         OPENSSL_cleanse(hashed, sizeof(hashed));
+    }
     return ok;
 }
 
@@ -308,8 +317,9 @@ bool engine_set_nonce_len(EVP_CIPHER_CTX *context, size_t nonce_len, struct engi
 
 void engine_enter(const struct pal_env *env)
 {
-    if (here.env != NULL)
+    if (here.env != NULL) {
         fail("entered twice: did an environment's function call its port?");
+    }
     if (!here.warm) {
         ERR_clear_error(); /* makes this thread's queue, from malloc */
         here.warm = true;
@@ -320,10 +330,12 @@ void engine_enter(const struct pal_env *env)
 
 enum pal_status engine_leave(enum pal_status status)
 {
-    if (here.env == NULL)
+    if (here.env == NULL) {
         fail("left without entering");
-    if (status != PAL_OK || here.refused)
+    }
+    if (status != PAL_OK || here.refused) {
         clear_errors();
+    }
     here.env = NULL;
     return status == PAL_ENGINE && here.refused ? PAL_NO_MEMORY : status;
 }

@@ -25,8 +25,9 @@ static bool add(EVP_CIPHER_CTX *context, uint8_t *out, struct pal_view part)
 static bool add_all(EVP_CIPHER_CTX *context, uint8_t *out, const struct pal_aead_job *job, struct pal_view text)
 {
     for (size_t i = 0; i < job->num_aad; i++) {
-        if (!add(context, NULL, job->aad[i]))
+        if (!add(context, NULL, job->aad[i])) {
             return false;
+        }
     }
     return add(context, out, text);
 }
@@ -41,15 +42,17 @@ static bool finish(EVP_CIPHER_CTX *context)
 
 static void wipe(uint8_t *out, size_t len)
 {
-    if (len > 0)
+    if (len > 0) {
         OPENSSL_cleanse(out, len);
+    }
 }
 
 enum pal_status gcm_seal(EVP_CIPHER_CTX *context, uint8_t *out, const struct pal_aead_job *job, struct pal_view plain)
 {
     if (add_all(context, out, job, plain) && finish(context) &&
-        EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, (int)job->tag_len, out + plain.len) == 1)
+        EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, (int)job->tag_len, out + plain.len) == 1) {
         return PAL_OK;
+    }
     wipe(out, plain.len + job->tag_len);
     return PAL_ENGINE;
 }
@@ -64,8 +67,9 @@ enum pal_status gcm_open(EVP_CIPHER_CTX *context, uint8_t *out, const struct pal
     memcpy(tag, sealed.data + text.len, job->tag_len);
     ready = EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, (int)job->tag_len, tag) == 1 &&
             add_all(context, out, job, text);
-    if (ready && finish(context))
+    if (ready && finish(context)) {
         return PAL_OK;
+    }
     wipe(out, text.len);
     return ready ? PAL_BAD_TAG : PAL_ENGINE;
 }
@@ -75,10 +79,12 @@ enum pal_status gcm_call_seal(gcm_way *way, const struct pal_env *env, uint8_t *
 {
     enum pal_status status = check_seal(out, out_cap, out_len, job, plain);
 
-    if (status == PAL_OK)
+    if (status == PAL_OK) {
         status = way(env, out, job, plain);
-    if (status == PAL_OK)
+    }
+    if (status == PAL_OK) {
         *out_len = plain.len + job->tag_len;
+    }
     return status;
 }
 
@@ -87,10 +93,12 @@ enum pal_status gcm_call_open(gcm_way *way, const struct pal_env *env, uint8_t *
 {
     enum pal_status status = check_open(out, out_cap, out_len, job, sealed);
 
-    if (status == PAL_OK)
+    if (status == PAL_OK) {
         status = way(env, out, job, sealed);
-    if (status == PAL_OK)
+    }
+    if (status == PAL_OK) {
         *out_len = sealed.len - job->tag_len;
+    }
     return status;
 }
 
@@ -101,15 +109,18 @@ enum pal_status gcm_call_seal_fresh(gcm_way *way, const struct pal_env *env, uin
     uint8_t nonce[PAL_NONCE_LEN];
     struct pal_aead_job with_nonce;
 
-    if (status != PAL_OK)
+    if (status != PAL_OK) {
         return status;
-    if (env->random(env->context, nonce, sizeof(nonce)) != PAL_OK)
+    }
+    if (env->random(env->context, nonce, sizeof(nonce)) != PAL_OK) {
         return PAL_NO_RANDOM;
+    }
     with_nonce = *job;
     with_nonce.nonce = (struct pal_view){nonce, sizeof(nonce)};
     status = way(env, out + sizeof(nonce), &with_nonce, plain);
-    if (status != PAL_OK)
+    if (status != PAL_OK) {
         return status;
+    }
     memcpy(out, nonce, sizeof(nonce));
     *out_len = sizeof(nonce) + plain.len + job->tag_len;
     return PAL_OK;

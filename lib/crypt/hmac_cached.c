@@ -36,8 +36,9 @@ static bool hash_init(enum pal_digest digest, union slot_hash *hash)
 
 static bool hash_add(enum pal_digest digest, union slot_hash *hash, struct pal_view part)
 {
-    if (part.len == 0)
+    if (part.len == 0) {
         return true;
+    }
     switch (digest) {
     case PAL_SHA1:
         return SHA1_Update(&hash->sha1, part.data, part.len) == 1;
@@ -72,12 +73,13 @@ static bool hash_final(enum pal_digest digest, union slot_hash *hash, uint8_t *o
 
 static void hash_copy(enum pal_digest digest, union slot_hash *out, const union slot_hash *from)
 {
-    if (digest == PAL_SHA1)
+    if (digest == PAL_SHA1) {
         out->sha1 = from->sha1;
-    else if (digest == PAL_SHA256)
+    } else if (digest == PAL_SHA256) {
         out->sha256 = from->sha256;
-    else
+    } else {
         out->sha512 = from->sha512;
+    }
 }
 
 static bool hash_block(enum pal_digest digest, union slot_hash *hash, const uint8_t *block, uint8_t pad)
@@ -85,8 +87,9 @@ static bool hash_block(enum pal_digest digest, union slot_hash *hash, const uint
     uint8_t padded[BLOCK_LEN_MAX];
     bool ok;
 
-    for (size_t i = 0; i < block_len(digest); i++)
+    for (size_t i = 0; i < block_len(digest); i++) {
         padded[i] = block[i] ^ pad;
+    }
     ok = hash_init(digest, hash) && hash_add(digest, hash, (struct pal_view){padded, block_len(digest)});
     OPENSSL_cleanse(padded, sizeof(padded));
     return ok;
@@ -99,10 +102,11 @@ static bool key_states(struct slot *slot, enum pal_digest digest, struct pal_vie
     union slot_hash *scratch = &slot->state.hmac.running;
     bool ok = true;
 
-    if (key.len > block_len(digest))
+    if (key.len > block_len(digest)) {
         ok = hash_init(digest, scratch) && hash_add(digest, scratch, key) && hash_final(digest, scratch, block);
-    else if (key.len > 0)
+    } else if (key.len > 0) {
         memcpy(block, key.data, key.len);
+    }
     ok = ok && hash_block(digest, &slot->state.hmac.inner, block, 0x36) &&
          hash_block(digest, &slot->state.hmac.outer, block, 0x5c);
     OPENSSL_cleanse(block, sizeof(block));
@@ -117,8 +121,9 @@ static enum pal_status slot_opened(struct slot **out, const struct pal_env *env,
 
     if (slot == NULL) {
         slot = slot_new(SLOT_HMAC, env, (int)digest, key);
-        if (slot == NULL)
+        if (slot == NULL) {
             return PAL_NO_MEMORY;
+        }
         if (!key_states(slot, digest, key)) {
             slot_drop(SLOT_HMAC);
             return PAL_ENGINE;
@@ -137,8 +142,9 @@ static bool result(struct slot *slot, enum pal_digest digest, uint8_t *out)
     union slot_hash *running = &slot->state.hmac.running;
     uint8_t inner[PAL_DIGEST_LEN_MAX];
 
-    if (!hash_final(digest, running, inner))
+    if (!hash_final(digest, running, inner)) {
         return false;
+    }
     hash_copy(digest, running, &slot->state.hmac.outer);
     return hash_add(digest, running, (struct pal_view){inner, check_digest_len(digest)}) &&
            hash_final(digest, running, out);
@@ -169,8 +175,9 @@ static void abandon(void)
 {
     struct slot *slot = find_open();
 
-    if (slot != NULL)
+    if (slot != NULL) {
         slot->state.hmac.open = false;
+    }
 }
 
 static enum pal_status cached_update(const struct pal_env *env, struct pal_view part)
@@ -178,10 +185,12 @@ static enum pal_status cached_update(const struct pal_env *env, struct pal_view 
     struct slot *slot = find_open();
 
     (void)env;
-    if (slot == NULL)
+    if (slot == NULL) {
         return PAL_BAD_STATE;
-    if (!pal_view_valid(part))
+    }
+    if (!pal_view_valid(part)) {
         return PAL_BAD_ARGUMENT;
+    }
     if (!hash_add((enum pal_digest)slot->variant, &slot->state.hmac.running, part)) {
         slot_drop(SLOT_HMAC);
         return PAL_ENGINE;
@@ -197,10 +206,12 @@ static enum pal_status cached_digest(const struct pal_env *env, uint8_t *out, si
     struct slot *slot = NULL;
 
     abandon();
-    if (status == PAL_OK)
+    if (status == PAL_OK) {
         status = slot_opened(&slot, env, digest, key);
-    if (status != PAL_OK)
+    }
+    if (status != PAL_OK) {
         return status;
+    }
     for (size_t i = 0; i < num_parts; i++) {
         if (!hash_add(digest, &slot->state.hmac.running, parts[i])) {
             slot_drop(SLOT_HMAC);
@@ -225,8 +236,9 @@ static enum pal_status cached_finish(const struct pal_env *env, uint8_t *out, si
     enum pal_status status;
 
     (void)env;
-    if (slot == NULL)
+    if (slot == NULL) {
         return PAL_BAD_STATE;
+    }
     status = check_output(out, out_cap, out_len, check_digest_len((enum pal_digest)slot->variant));
     return status == PAL_OK ? slot_result(slot, out, out_len) : status;
 }

@@ -34,8 +34,9 @@ static enum pal_status final(HMAC_CTX *context, uint8_t *out, size_t *out_len)
     uint8_t result[EVP_MAX_MD_SIZE];
     unsigned result_len = 0;
 
-    if (HMAC_Final(context, result, &result_len) != 1)
+    if (HMAC_Final(context, result, &result_len) != 1) {
         return PAL_ENGINE;
+    }
     memcpy(out, result, result_len);
     *out_len = result_len;
     return PAL_OK;
@@ -51,14 +52,16 @@ static enum pal_status oneshot_digest(const struct pal_env *env, uint8_t *out, s
     bool ok;
 
     slot_drop(SLOT_MESSAGE);
-    if (status != PAL_OK)
+    if (status != PAL_OK) {
         return status;
+    }
     fetched = engine_digest_fetch(digest);
     engine_enter(env);
     context = context_new(fetched, key);
     ok = context != NULL;
-    for (size_t i = 0; ok && i < num_parts; i++)
+    for (size_t i = 0; ok && i < num_parts; i++) {
         ok = add(context, parts[i]);
+    }
     status = ok ? final(context, out, out_len) : PAL_ENGINE;
     HMAC_CTX_free(context);
     engine_digest_release(fetched);
@@ -72,11 +75,13 @@ static enum pal_status oneshot_start(const struct pal_env *env, enum pal_digest 
     struct slot *slot;
 
     slot_drop(SLOT_MESSAGE);
-    if (status != PAL_OK)
+    if (status != PAL_OK) {
         return status;
+    }
     slot = slot_new(SLOT_MESSAGE, env, (int)digest, (struct pal_view){0});
-    if (slot == NULL)
+    if (slot == NULL) {
         return PAL_NO_MEMORY;
+    }
     fetched = engine_digest_fetch(digest);
     engine_enter(env);
     slot->state.message.context = context_new(fetched, key);
@@ -93,14 +98,17 @@ static enum pal_status oneshot_update(const struct pal_env *env, struct pal_view
     struct slot *slot = slot_find(SLOT_MESSAGE);
     bool ok;
 
-    if (slot == NULL)
+    if (slot == NULL) {
         return PAL_BAD_STATE;
-    if (!pal_view_valid(part))
+    }
+    if (!pal_view_valid(part)) {
         return PAL_BAD_ARGUMENT;
+    }
     engine_enter(env);
     ok = add(slot->state.message.context, part);
-    if (!ok)
+    if (!ok) {
         slot_drop(SLOT_MESSAGE);
+    }
     return engine_leave(ok ? PAL_OK : PAL_ENGINE);
 }
 
@@ -109,11 +117,13 @@ static enum pal_status oneshot_finish(const struct pal_env *env, uint8_t *out, s
     struct slot *slot = slot_find(SLOT_MESSAGE);
     enum pal_status status;
 
-    if (slot == NULL)
+    if (slot == NULL) {
         return PAL_BAD_STATE;
+    }
     status = check_output(out, out_cap, out_len, check_digest_len((enum pal_digest)slot->variant));
-    if (status != PAL_OK)
+    if (status != PAL_OK) {
         return status;
+    }
     engine_enter(env);
     status = final(slot->state.message.context, out, out_len);
     slot_drop(SLOT_MESSAGE);

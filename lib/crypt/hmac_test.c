@@ -79,8 +79,9 @@ static void vectors_hold(void **state)
         size_t got_len = 0;
 
         memset(key, rows[i].key_byte, sizeof(key));
-        if (rows[i].key != NULL)
+        if (rows[i].key != NULL) {
             memcpy(key, rows[i].key, rows[i].key_len);
+        }
         expect_status(subject->hmac->digest(subject->env, got, sizeof(got), &got_len, rows[i].digest,
                                             view_of(key, rows[i].key_len), &message, 1),
                       PAL_OK, "vector", i);
@@ -109,8 +110,9 @@ static void every_split_gives_the_same_digest(void **state)
                 PAL_OK, "parts", cut);
             assert_memory_equal(got, want, want_len);
             expect_status(subject->hmac->start(subject->env, (enum pal_digest)digest, key), PAL_OK, "start", cut);
-            for (size_t i = 0; i < 3; i++)
+            for (size_t i = 0; i < 3; i++) {
                 expect_status(subject->hmac->update(subject->env, parts[i]), PAL_OK, "update", cut);
+            }
             memset(got, 0, sizeof(got));
             expect_status(subject->hmac->finish(subject->env, got, sizeof(got), &len), PAL_OK, "finish", cut);
             assert_int_equal(len, want_len);
@@ -128,8 +130,9 @@ static void every_key_length_gives_the_right_digest(void **state)
     fill(message, sizeof(message), 3);
     for (int digest = 0; digest < PAL_NUM_DIGESTS; digest++) {
         /* Each key is a prefix of the next one. */
-        for (size_t len = 0; len <= sizeof(key); len++)
+        for (size_t len = 0; len <= sizeof(key); len++) {
             expect_digest(subject, (enum pal_digest)digest, view_of(key, len), view_of(message, sizeof(message)));
+        }
     }
 }
 
@@ -164,8 +167,9 @@ static void a_key_changed_in_place_is_another_key(void **state)
     fill(message, sizeof(message), 6);
     for (unsigned i = 0; i < 40; i++) {
         fill(key, sizeof(key), 7);
-        if (i > 0)
+        if (i > 0) {
             key[i / 2] ^= (uint8_t)(1 + i % 2 * 127);
+        }
         expect_digest(subject, PAL_SHA256, view_of(key, sizeof(key)), view_of(message, sizeof(message)));
     }
 }

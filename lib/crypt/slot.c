@@ -37,8 +37,9 @@ static void slot_free(void *memory)
 bool slot_start(void)
 {
     for (int kind = 0; kind < SLOT_NUM_KINDS; kind++) {
-        if (pthread_key_create(&keys[kind], slot_free) != 0)
+        if (pthread_key_create(&keys[kind], slot_free) != 0) {
             return false;
+        }
     }
     return true;
 }
@@ -52,8 +53,9 @@ struct slot *slot_match(enum slot_kind kind, const struct pal_env *env, int vari
 {
     struct slot *slot = slot_find(kind);
 
-    if (slot == NULL || slot->env != env || slot->variant != variant || slot->key_len != key.len)
+    if (slot == NULL || slot->env != env || slot->variant != variant || slot->key_len != key.len) {
         return NULL;
+    }
     return key.len == 0 || CRYPTO_memcmp(slot->key, key.data, key.len) == 0 ? slot : NULL;
 }
 
@@ -62,18 +64,21 @@ struct slot *slot_new(enum slot_kind kind, const struct pal_env *env, int varian
     struct slot *slot;
 
     slot_drop(kind);
-    if (key.len > SIZE_MAX - sizeof(*slot))
+    if (key.len > SIZE_MAX - sizeof(*slot)) {
         return NULL;
+    }
     slot = env->alloc(env->context, sizeof(*slot) + key.len);
-    if (slot == NULL)
+    if (slot == NULL) {
         return NULL;
+    }
     memset(slot, 0, sizeof(*slot));
     slot->env = env;
     slot->kind = kind;
     slot->variant = variant;
     slot->key_len = key.len;
-    if (key.len > 0)
+    if (key.len > 0) {
         memcpy(slot->key, key.data, key.len);
+    }
     if (pthread_setspecific(keys[kind], slot) != 0) {
         slot_free(slot);
         return NULL;
@@ -85,8 +90,9 @@ void slot_drop(enum slot_kind kind)
 {
     struct slot *slot = slot_find(kind);
 
-    if (slot == NULL)
+    if (slot == NULL) {
         return;
+    }
     pthread_setspecific(keys[kind], NULL);
     slot_free(slot);
 }

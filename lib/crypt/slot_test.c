@@ -54,10 +54,12 @@ static enum pal_status do_stream(const struct subject *subject, struct answer *o
 {
     enum pal_status status = subject->hmac->start(subject->env, PAL_SHA384, secret_key);
 
-    if (status == PAL_OK)
+    if (status == PAL_OK) {
         status = subject->hmac->update(subject->env, view_of("streamed", 8));
-    if (status == PAL_OK)
+    }
+    if (status == PAL_OK) {
         status = subject->hmac->finish(subject->env, out->bytes, ROOM, &out->len);
+    }
     return status;
 }
 
@@ -168,8 +170,9 @@ static void every_failed_allocation_is_no_memory_and_harmless(void **state)
             status = run(subject, &got);
             if (status != PAL_OK) {
                 expect_status(status, PAL_NO_MEMORY, operations[i / 2].name, n);
-                for (size_t j = 0; j < sizeof(got.bytes); j++)
+                for (size_t j = 0; j < sizeof(got.bytes); j++) {
                     assert_int_equal(got.bytes[j], LEDGER_POISON);
+                }
             }
             subject->ledger.fail_at = 0;
             /* The next call is right, whatever came before. */
@@ -210,11 +213,12 @@ static void no_block_comes_back_with_a_key(void **state)
 
         for (int ending = 0; ending < 2; ending++) {
             expect_status(operations[i].run(subject, &got), PAL_OK, operations[i].name, i);
-            if (ending == 0)
+            if (ending == 0) {
                 drop(subject);
-            else /* replaced by a key of another length */
+            } else { /* replaced by a key of another length */
                 (void)subject->hmac->digest(subject->env, got.bytes, ROOM, &got.len, PAL_SHA1, view_of("k", 1), NULL,
                                             0);
+            }
         }
     }
     assert_int_equal(subject->hmac->start(subject->env, PAL_SHA256, secret_key), PAL_OK);
@@ -230,8 +234,9 @@ static void a_hit_allocates_nothing(void **state)
     struct answer got;
     size_t before;
 
-    if (subject->mode == PAL_FRESH)
+    if (subject->mode == PAL_FRESH) {
         return;
+    }
     for (size_t i = 0; i < NUM_OPERATIONS; i++) {
         expect_status(operations[i].run(subject, &got), PAL_OK, operations[i].name, i);
         before = subject->ledger.num_allocs;
@@ -254,8 +259,9 @@ static void plain_ways_keep_no_memory(void **state)
     struct subject *subject = *state;
     struct answer got;
 
-    if (subject->mode == PAL_REUSED)
+    if (subject->mode == PAL_REUSED) {
         return;
+    }
     for (size_t i = 0; i < NUM_OPERATIONS; i++) {
         expect_status(operations[i].run(subject, &got), PAL_OK, operations[i].name, i);
         assert_int_equal(subject->ledger.num_live, 0);
@@ -330,10 +336,12 @@ static void *visit_and_leave(void *argument)
     struct answer got;
     enum pal_status status = PAL_OK;
 
-    for (size_t i = 0; i < NUM_OPERATIONS && status == PAL_OK; i++)
+    for (size_t i = 0; i < NUM_OPERATIONS && status == PAL_OK; i++) {
         status = operations[i].run(subject, &got);
-    if (status == PAL_OK && visit->open_message)
+    }
+    if (status == PAL_OK && visit->open_message) {
         status = subject->hmac->start(subject->env, PAL_SHA512, secret_key);
+    }
     subject->hmac->stats(subject->env, &visit->hmac_stats);
     visit->ok = status == PAL_OK;
     return NULL;
@@ -389,8 +397,9 @@ static void *visit_often(void *argument)
     struct visit *visit = argument;
 
     visit->ok = true;
-    for (int i = 0; i < 50 && visit->ok; i++)
+    for (int i = 0; i < 50 && visit->ok; i++) {
         visit_and_leave(visit);
+    }
     return NULL;
 }
 

@@ -42,10 +42,12 @@ static enum pal_status real_random(void *context, uint8_t *out, size_t len)
     while (len > 0) {
         ssize_t got = getrandom(out, len < 256 ? len : 256, 0);
 
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && errno == EINTR) {
             continue;
-        if (got <= 0)
+        }
+        if (got <= 0) {
             return PAL_NO_RANDOM;
+        }
         out += got;
         len -= (size_t)got;
     }
@@ -97,11 +99,12 @@ static enum pal_status real_sendmsg(void *context, size_t *out_sent, int socket,
     ssize_t sent;
 
     (void)context;
-    do
+    do {
         sent = sendmsg(socket, &message, flags | MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    if (sent < 0)
+    } while (sent < 0 && errno == EINTR);
+    if (sent < 0) {
         return status_of_errno(errno);
+    }
     *out_sent = (size_t)sent;
     return PAL_OK;
 }
@@ -114,15 +117,18 @@ static int sendfile_once(size_t *out_sent, int socket, int file, uint64_t offset
     uint64_t room = (uint64_t)INT64_MAX - offset;
     ssize_t sent;
 
-    if (len > sendfile_len_max)
+    if (len > sendfile_len_max) {
         len = sendfile_len_max;
-    if (len > room)
+    }
+    if (len > room) {
         len = (size_t)room;
-    do
+    }
+    do {
         sent = sendfile(socket, file, &position, len);
-    while (sent < 0 && errno == EINTR);
-    if (sent < 0 && errno != EOVERFLOW)
+    } while (sent < 0 && errno == EINTR);
+    if (sent < 0 && errno != EOVERFLOW) {
         return errno;
+    }
     *out_sent = sent < 0 ? 0 : (size_t)sent;
     return 0;
 }
@@ -143,8 +149,9 @@ static enum pal_status real_sendfile(void *context, size_t *out_sent, int socket
     sigemptyset(&pipe_only);
     sigaddset(&pipe_only, SIGPIPE);
     sigpending(&pending);
-    if (pthread_sigmask(SIG_BLOCK, &pipe_only, &before) != 0)
+    if (pthread_sigmask(SIG_BLOCK, &pipe_only, &before) != 0) {
         return PAL_SYSTEM;
+    }
     error = sendfile_once(out_sent, socket, file, offset, len);
     if (error == EPIPE && sigismember(&pending, SIGPIPE) == 0) {
         while (sigtimedwait(&pipe_only, NULL, &no_wait) < 0 && errno == EINTR)
@@ -159,8 +166,9 @@ static enum pal_status real_file_size(void *context, uint64_t *out_size, int fil
     struct stat about;
 
     (void)context;
-    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode))
+    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
         return PAL_BAD_ARGUMENT;
+    }
     *out_size = (uint64_t)about.st_size;
     return PAL_OK;
 }
@@ -175,12 +183,15 @@ static enum pal_status real_wait_writable(void *context, int socket, uint64_t de
         struct timespec wait = {.tv_sec = (time_t)(left / NS_PER_S), .tv_nsec = (long)(left % NS_PER_S)};
         int ready = ppoll(&poll_one, 1, deadline_ns == UINT64_MAX ? NULL : &wait, NULL);
 
-        if (ready > 0)
+        if (ready > 0) {
             return (poll_one.revents & POLLNVAL) != 0 ? PAL_SYSTEM : PAL_OK;
-        if (ready < 0 && errno != EINTR)
+        }
+        if (ready < 0 && errno != EINTR) {
             return status_of_errno(errno);
-        if (ready == 0 && left == 0)
+        }
+        if (ready == 0 && left == 0) {
             return PAL_TIMED_OUT;
+        }
     }
 }
 

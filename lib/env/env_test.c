@@ -48,11 +48,13 @@ static int setup(void **state)
     num_pipe_signals = 0;
     (void)signal(SIGPIPE, count_pipe_signal);
     world.file = mkstemp(name);
-    for (size_t i = 0; i < sizeof(bytes); i++)
+    for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] = (uint8_t)(i * 31 + i / 256);
+    }
     *state = &world;
-    if (world.file < 0 || unlink(name) != 0 || write(world.file, bytes, sizeof(bytes)) != FILE_LEN)
+    if (world.file < 0 || unlink(name) != 0 || write(world.file, bytes, sizeof(bytes)) != FILE_LEN) {
         return -1;
+    }
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, world.ends);
 }
 
@@ -62,8 +64,9 @@ static int teardown(void **state)
 
     close(world->file);
     close(world->ends[0]);
-    if (world->ends[1] >= 0)
+    if (world->ends[1] >= 0) {
         close(world->ends[1]);
+    }
     return 0;
 }
 
@@ -90,8 +93,9 @@ static size_t drain(struct world *world)
     size_t total = 0;
     ssize_t got;
 
-    while ((got = read(world->ends[1], bytes, sizeof(bytes))) > 0)
+    while ((got = read(world->ends[1], bytes, sizeof(bytes))) > 0) {
         total += (size_t)got;
+    }
     return total;
 }
 
@@ -214,12 +218,15 @@ static void a_file_region_arrives_and_the_position_stays(void **state)
         enum pal_status status =
             world->env->sendfile(NULL, &sent, world->ends[0], world->file, rows[i].offset, rows[i].len);
 
-        if (status != PAL_OK || sent != rows[i].want)
+        if (status != PAL_OK || sent != rows[i].want) {
             fail_msg("region %zu: %s, %zu of %zu bytes", i, pal_status_name(status), sent, rows[i].want);
-        if (sent > 0)
+        }
+        if (sent > 0) {
             assert_int_equal(read(world->ends[1], got, sizeof(got)), sent);
-        for (uint64_t j = 0; j < sent; j++)
+        }
+        for (uint64_t j = 0; j < sent; j++) {
             assert_int_equal(got[j], (uint8_t)((rows[i].offset + j) * 31 + (rows[i].offset + j) / 256));
+        }
     }
     assert_int_equal(lseek(world->file, 0, SEEK_CUR), 17);
 }
@@ -279,8 +286,9 @@ static void every_status_has_a_name(void **state)
 {
     (void)state;
     for (int i = 0; i < PAL_NUM_STATUSES; i++) {
-        for (int j = 0; j < i; j++)
+        for (int j = 0; j < i; j++) {
             assert_string_not_equal(pal_status_name((enum pal_status)i), pal_status_name((enum pal_status)j));
+        }
     }
     assert_string_equal(pal_status_name(PAL_BAD_TAG), "bad-tag");
     assert_string_equal(pal_status_name(PAL_NUM_STATUSES), "?");
