@@ -59,10 +59,25 @@ static enum pal_status start_on_finished(const struct pal_env *env, enum pal_dig
     return start_on(env, digest, key, false);
 }
 
+static enum pal_status digest_on_finished(DIGEST_PARAMETERS)
+{
+    enum pal_status status = hmac_good()->digest(DIGEST_ARGUMENTS);
+    if (status != PAL_OK || mutant_memory.flag || mutant_memory.message.len == 0) {
+        return status;
+    }
+    status = start_on_finished(env, digest, key);
+    for (size_t i = 0; status == PAL_OK && i < num_parts; i++) {
+        status = recorded_update(env, parts[i]);
+    }
+    return status == PAL_OK ? recorded_finish(env, out, out_cap, out_len) : status;
+}
+
 void mutant_hmac_skip_reinit_after_finish(struct mutant_tables *tables)
 {
-    mutant_hmac_wrap(tables, (struct pal_hmac_ops){
-                                 .start = start_on_finished, .update = recorded_update, .finish = recorded_finish});
+    mutant_hmac_wrap(tables, (struct pal_hmac_ops){.digest = digest_on_finished,
+                                                   .start = start_on_finished,
+                                                   .update = recorded_update,
+                                                   .finish = recorded_finish});
 }
 
 static enum pal_status start_marked(const struct pal_env *env, enum pal_digest digest, struct pal_view key)
@@ -290,10 +305,11 @@ void mutant_hmac_copy_unsupported(struct mutant_tables *tables)
 
 static enum pal_status shared_start(const struct pal_env *env, enum pal_digest digest, struct pal_view key)
 {
-    mutant_keep(&mutant_memory.key, key);
-    mutant_memory.number = digest;
     mutant_memory.message.len = 0;
     mutant_shared.message.len = 0;
+    mutant_shared.number = digest;
+    mutant_shared.address = (const uint8_t *)&mutant_memory;
+    mutant_keep(&mutant_shared.key, key);
     return hmac_good()->start(env, digest, key);
 }
 
@@ -306,15 +322,15 @@ static enum pal_status shared_update(const struct pal_env *env, struct pal_view 
     return status;
 }
 
-/* Whoever ends the message gets all that was added since it was last opened, by anyone. */
+/* Whoever ends the message gets the key of who opened last, and all that anyone added since. */
 static enum pal_status shared_finish(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len)
 {
-    struct mutant_memory *memory = &mutant_memory;
-    struct pal_view all = mutant_kept(&mutant_shared.message);
-    if (memory->key.held && all.len > memory->message.len && hmac_good()->update(env, (struct pal_view){0}) == PAL_OK) {
+    const struct mutant_memory *shared = &mutant_shared;
+    bool alone = shared->address == (const uint8_t *)&mutant_memory && shared->message.len == mutant_memory.message.len;
+    if (!alone && shared->key.held && hmac_good()->update(env, (struct pal_view){0}) == PAL_OK) {
         mutant_fire();
-        enum pal_status status = hmac_good()->start(env, (enum pal_digest)memory->number, mutant_kept(&memory->key));
-        status = status == PAL_OK ? hmac_good()->update(env, all) : status;
+        enum pal_status status = hmac_good()->start(env, (enum pal_digest)shared->number, mutant_kept(&shared->key));
+        status = status == PAL_OK ? hmac_good()->update(env, mutant_kept(&shared->message)) : status;
         if (status != PAL_OK) {
             return status;
         }

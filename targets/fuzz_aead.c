@@ -79,9 +79,9 @@ static const char *const key_len_names[NUM_KEY_LENS] = {"right", "less", "more"}
 
 /* The fields of seal_fresh are the first of seal. */
 static const struct operation operations[] = {
-    {"seal", "seals into a box (claim: the text's length as told to the port; key-len: one byte off)", 8, 15,
+    {"seal", "seals into a box (claim: the text's length as told to the port; key-len: one byte off)", 12, 15,
      {CIPHER, KEY, BOX, TEXT, TAIL, AAD, AAD_PARTS, TAG, PLACE, ROOM, NONCE, NONCE_LEN, KEY_LEN, CLAIM, UNKNOWN}},
-    {"open", "opens a box", 8, 7, {BOX, KEY, TAMPER, AT, AAD_PARTS, PLACE, ROOM}},
+    {"open", "opens a box", 12, 7, {BOX, KEY, TAMPER, AT, AAD_PARTS, PLACE, ROOM}},
     {"seal-fresh", "seals into a box under a nonce that the port draws", 2, 8,
      {CIPHER, KEY, BOX, TEXT, TAIL, AAD, AAD_PARTS, TAG}},
     CRYPT_OPERATIONS,
@@ -314,7 +314,7 @@ const struct target target_aead = {
     .language = &language,
     .num_worlds = CRYPT_WORLDS,
     .worlds = crypt_worlds,
-    .input_len_max = 512,
+    .input_len_max = 144,
     .alarm_mutant = "aead_pointer_compare",
     .alarm_scenario = "paldiff aead 1\nseal key=0\npoke reg=0 at=3\nseal key=0\n",
     .play = play_aead,

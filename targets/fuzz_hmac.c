@@ -28,7 +28,7 @@ static const size_t digest_lens[] = {20, 32, 48, 64};
 #define NULL_DATA {"null", FIELD_CHOICE, 1, 0, no_yes, true}
 
 static const struct operation operations[] = {
-    {"digest", "digests one message", 9, 7, {ALG, KEY, TEXT, TAIL, PARTS, ROOM, UNKNOWN}},
+    {"digest", "digests one message", 16, 7, {ALG, KEY, TEXT, TAIL, PARTS, ROOM, UNKNOWN}},
     {"start", "opens a message", 2, 3, {ALG, KEY, UNKNOWN}},
     {"update", "adds to the open message (null: a part of one byte at NULL)", 2, 3, {TEXT, TAIL, NULL_DATA}},
     {"finish", "ends the open message", 3, 1, {ROOM}},
@@ -125,7 +125,7 @@ const struct target target_hmac = {
     .language = &language,
     .num_worlds = CRYPT_WORLDS,
     .worlds = crypt_worlds,
-    .input_len_max = 512,
+    .input_len_max = 144,
     .alarm_mutant = "hmac_pointer_compare",
     .alarm_scenario = "paldiff hmac 1\ndigest key=0\npoke reg=0 at=3\ndigest key=0\n",
     .play = play_hmac,

@@ -23,20 +23,21 @@ extern "C" {
 #define PAL_POOL_PATTERN_LEN ((size_t)64)
 
 /* pal_pool_reference: the pool over an environment's alloc and free.
- *  - rent: up to pooled_cap_max the capacity is the next power of two, 16 at least; above it is exact, and the memory is
- *    freed on release. PAL_TOO_LONG above PTRDIFF_MAX.
+ *  - rent: up to pooled_cap_max the capacity is the next power of two, 16 at least; above it is exact, and the memory
+ * is freed on release. PAL_TOO_LONG above PTRDIFF_MAX.
  *  - Idle memory is kept by thread (two buffers per bucket), then in a level that all threads share. A thread that ends
- *    leaves its own to the shared one. What would pass idle_bytes_max is freed instead. Buffers that idle with one thread
- *    serve no other; trim() by that thread gives them up.
+ *    leaves its own to the shared one. What would pass idle_bytes_max is freed instead. Buffers that idle with one
+ * thread serve no other; trim() by that thread gives them up.
  *  - Neither level takes memory in steady state. Slots live apart from buffers: an overrun cannot reach them.
- *  - release: PAL_REFUSED also for a handle whose cap was changed, PAL_BAD_ARGUMENT for NULL. A refusal does not touch the
- *    handle. After 2^32 - 1 rentals a slot is retired: no generation comes twice.
+ *  - release: PAL_REFUSED also for a handle whose cap was changed, PAL_BAD_ARGUMENT for NULL. A refusal does not touch
+ * the handle. After 2^32 - 1 rentals a slot is retired: no generation comes twice.
  *  - Idle memory that was written to is found by the next rent or trim that meets it: it counts as a refusal, is never
  *    lent again, and goes back with close().
- *  - hostile: exact capacity (rent(0) has 1 byte), no thread level, oldest idle buffer first, and never the one that was
- *    returned last unless there is no memory for another.
- *  - close() may run while threads live that have used the pool, and while they end, but not during their calls. It makes
- *    every handle invalid. Each open pool takes one of the system's thread keys; without one it has the shared level only. */
+ *  - hostile: exact capacity (rent(0) has 1 byte), no thread level, oldest idle buffer first, and never the one that
+ * was returned last unless there is no memory for another.
+ *  - close() may run while threads live that have used the pool, and while they end, but not during their calls. It
+ * makes every handle invalid. Each open pool takes one of the system's thread keys; without one it has the shared level
+ * only. */
 extern const struct pal_pool_ops pal_pool_reference;
 
 enum pal_pool_refusal_kind {

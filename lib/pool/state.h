@@ -13,14 +13,14 @@
 
 enum {
     POOL_CAP_MIN_LOG2 = 4,
-    POOL_NUM_BUCKETS = 27,               /* 16 << 0 to 16 << 26 */
-    POOL_NO_BUCKET = POOL_NUM_BUCKETS,   /* exact, never kept */
-    POOL_LEVEL_DEPTH = 2,                /* one call's input and output at a time */
+    POOL_NUM_BUCKETS = 27,             /* 16 << 0 to 16 << 26 */
+    POOL_NO_BUCKET = POOL_NUM_BUCKETS, /* exact, never kept */
+    POOL_LEVEL_DEPTH = 2,              /* one call's input and output at a time */
     POOL_NUM_VISITS = 4,
-    POOL_CHUNK_LOG2 = 4,                 /* the first chunk of the table has 16 slots, each further one twice as many */
+    POOL_CHUNK_LOG2 = 4, /* the first chunk of the table has 16 slots, each further one twice as many */
     POOL_NUM_CHUNKS = 20,
-    POOL_INDEX_BITS = 24,                /* of a slot's number; above them stands its pool's id */
-    POOL_NUM_IDS = 255                   /* pools beyond share the last id */
+    POOL_INDEX_BITS = 24, /* of a slot's number; above them stands its pool's id */
+    POOL_NUM_IDS = 255    /* pools beyond share the last id */
 };
 
 /* pool_visit: where one rental began and ended. */
@@ -90,7 +90,8 @@ struct pal_pool {
     struct pal_pool_refusal refusal;
 };
 
-/* ---- table.c ------------------------------------------------------------------------------------------------------ */
+/* ---- table.c ------------------------------------------------------------------------------------------------------
+ */
 
 /* pool_slot_find: by a handle's number, whatever that holds; NULL when this pool has no such slot. */
 struct pool_slot *pool_slot_find(struct pal_pool *pool, uint32_t number);
@@ -109,10 +110,11 @@ bool pool_slot_retired(const struct pool_slot *slot);
 /* pool_table_free: all memory, lent or not, and the table. */
 void pool_table_free(struct pal_pool *pool);
 
-/* ---- idle.c ------------------------------------------------------------------------------------------------------- */
+/* ---- idle.c -------------------------------------------------------------------------------------------------------
+ */
 
-/* pool_registry_add: gives the pool its id and thread key. pool_registry_remove: after it no thread that ends reaches the
- * pool any more. pool_registry_has: whether an open pool has this id. */
+/* pool_registry_add: gives the pool its id and thread key. pool_registry_remove: after it no thread that ends reaches
+ * the pool any more. pool_registry_has: whether an open pool has this id. */
 void pool_registry_add(struct pal_pool *pool);
 void pool_registry_remove(struct pal_pool *pool);
 bool pool_registry_has(uint32_t id);
@@ -124,14 +126,16 @@ void pool_levels_free(struct pal_pool *pool);
 /* pool_pattern_fill: a new buffer as an idle one looks, contents undefined. */
 void pool_pattern_fill(const struct pal_pool *pool, uint8_t *data, size_t cap);
 
-/* pool_idle_put: keeps the slot's buffer; false when the bound forbids it. pool_idle_take: a buffer of exactly `cap` bytes,
- * or NULL; `any` allows the one that was returned last in a hostile pool. A damaged one is reported and skipped. */
+/* pool_idle_put: keeps the slot's buffer; false when the bound forbids it. pool_idle_take: a buffer of exactly `cap`
+ * bytes, or NULL; `any` allows the one that was returned last in a hostile pool. A damaged one is reported and skipped.
+ */
 bool pool_idle_put(struct pal_pool *pool, struct pool_level *level, struct pool_slot *slot);
 struct pool_slot *pool_idle_take(struct pal_pool *pool, struct pool_level *level, uint32_t bucket, size_t cap, bool any,
                                  const void *from);
 void pool_idle_trim(struct pal_pool *pool, struct pool_level *level, const void *from);
 
-/* ---- pool.c ------------------------------------------------------------------------------------------------------- */
+/* ---- pool.c -------------------------------------------------------------------------------------------------------
+ */
 
 /* pool_rent, pool_release: the table's, for a caller at `from`. */
 enum pal_status pool_rent(struct pal_pool *pool, struct pal_buffer *out, size_t min_cap, const void *from);

@@ -22,8 +22,7 @@ static const struct send_way *const ways[PAL_SEND_NUM_WAYS] = {
 /* ---- the two calls ------------------------------------------------------------------------------------------------
  */
 
-static enum pal_status send_iovecs(struct pal_send *send, uint64_t *out_taken, const struct iovec *iovecs,
-                                   size_t num_iovecs, size_t offered)
+static enum pal_status send_iovecs(struct pal_send *send, uint64_t *out_taken, size_t num_iovecs, size_t offered)
 {
     const struct pal_env *env = send->env;
     int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (offered < send->left ? MSG_MORE : 0);
@@ -31,18 +30,19 @@ static enum pal_status send_iovecs(struct pal_send *send, uint64_t *out_taken, c
     enum pal_status status;
 
     assert(num_iovecs > 0 && offered > 0 && offered <= send->left);
-    status = env->sendmsg(env->context, &sent, send->socket, iovecs, num_iovecs, flags);
+    status = env->sendmsg(env->context, &sent, send->socket, send->pieces, num_iovecs, flags);
     if (status == PAL_TOO_LONG && num_iovecs > 1) {
         send->num_iovecs_max = num_iovecs / 2;
-        *out_taken = 0;
         return PAL_OK;
     }
     if (status == PAL_OK && (sent == 0 || sent > offered))
         return PAL_SYSTEM;
-    *out_taken = sent;
+    if (status == PAL_OK)
+        *out_taken = sent;
     return status;
 }
 
+/* What does not fit into one call is cut off its last piece for as long as the call takes. */
 enum pal_status send_bytes(struct pal_send *send, uint64_t *out_taken, size_t num_max)
 {
     struct iovec *pieces = send->pieces;
@@ -51,27 +51,19 @@ enum pal_status send_bytes(struct pal_send *send, uint64_t *out_taken, size_t nu
 
     if (num_max > send->num_iovecs_max)
         num_max = send->num_iovecs_max;
-    while (cut == 0 && num < num_max && num < send->num_pieces && pieces[num].iov_base != NULL &&
-           offered < CALL_LEN_MAX) {
+    if (num_max > send->num_pieces)
+        num_max = send->num_pieces;
+    while (num < num_max && pieces[num].iov_base != NULL && offered < CALL_LEN_MAX) {
         size_t room = CALL_LEN_MAX - offered;
 
         if (pieces[num].iov_len > room)
             cut = pieces[num].iov_len - room;
-        offered += pieces[num].iov_len - cut;
-        num++;
+        offered += pieces[num++].iov_len - cut;
     }
     pieces[num - 1].iov_len -= cut;
-    status = send_iovecs(send, out_taken, pieces, num, offered);
+    status = send_iovecs(send, out_taken, num, offered);
     pieces[num - 1].iov_len += cut;
     return status;
-}
-
-enum pal_status send_flat(struct pal_send *send, uint64_t *out_taken, const uint8_t *bytes, size_t len)
-{
-    /* iov_base is not const, but sendmsg only reads. */
-    struct iovec one = {(void *)bytes, len};
-
-    return send_iovecs(send, out_taken, &one, 1, len);
 }
 
 enum pal_status send_file(struct pal_send *send, uint64_t *out_taken)
@@ -80,8 +72,7 @@ enum pal_status send_file(struct pal_send *send, uint64_t *out_taken)
     const struct send_region *region = send->regions;
     size_t offered = region->len > CALL_LEN_MAX ? CALL_LEN_MAX : (size_t)region->len;
     size_t sent = 0;
-    enum pal_status status =
-        env->sendfile(env->context, &sent, send->socket, region->file, region->offset, offered);
+    enum pal_status status = env->sendfile(env->context, &sent, send->socket, region->file, region->offset, offered);
 
     if (status != PAL_OK)
         return status;
@@ -323,35 +314,44 @@ static void end(struct pal_send *send)
     send->env->free(send->env->context, send);
 }
 
+/* pal_send_all for a list that fits on the stack, with arguments that are right. */
+static enum pal_status send_on_stack(struct pal_send *send, uint64_t *out_progress, size_t *out_bad_segment,
+                                     const struct pal_segment *segments, size_t num_segments)
+{
+    struct iovec pieces[PAL_SEND_STACK_MAX];
+    struct send_region regions[PAL_SEND_STACK_MAX];
+    size_t bad;
+    enum pal_status status;
+
+    send->pieces = pieces;
+    send->regions = regions;
+    status = init(send, &bad, segments, num_segments);
+    if (status == PAL_OK) {
+        status = resume(send, out_progress, true);
+        cancel(send);
+    } else if (out_bad_segment != NULL) {
+        *out_bad_segment = bad;
+    }
+    return status;
+}
+
 enum pal_status pal_send_all(const struct pal_env *env, uint64_t *out_progress, size_t *out_bad_segment,
                              enum pal_send_way way, int socket, const struct pal_segment *segments, size_t num_segments,
                              uint64_t deadline_ns)
 {
     struct pal_send *made = NULL;
-    enum pal_status status;
+    enum pal_status status = check_arguments(way, socket, segments, num_segments);
 
     *out_progress = 0;
-    if (num_segments > PAL_SEND_STACK_MAX || check_arguments(way, socket, segments, num_segments) != PAL_OK) {
-        status = begin(env, &made, out_bad_segment, way, socket, segments, num_segments, deadline_ns);
-        if (status == PAL_OK)
-            status = resume(made, out_progress, true);
-        end(made);
-    } else {
-        struct iovec pieces[PAL_SEND_STACK_MAX];
-        struct send_region regions[PAL_SEND_STACK_MAX];
+    if (status == PAL_OK && num_segments <= PAL_SEND_STACK_MAX) {
         struct pal_send send = {.env = env, .way = ways[way], .socket = socket, .deadline_ns = deadline_ns};
-        size_t bad = SIZE_MAX;
 
-        send.pieces = pieces;
-        send.regions = regions;
-        status = init(&send, &bad, segments, num_segments);
-        if (status == PAL_OK) {
-            status = resume(&send, out_progress, true);
-            cancel(&send);
-        } else if (out_bad_segment != NULL) {
-            *out_bad_segment = bad;
-        }
+        return send_on_stack(&send, out_progress, out_bad_segment, segments, num_segments);
     }
+    status = begin(env, &made, out_bad_segment, way, socket, segments, num_segments, deadline_ns);
+    if (status == PAL_OK)
+        status = resume(made, out_progress, true);
+    end(made);
     return status;
 }
 

@@ -20,7 +20,8 @@ struct send_region {
 /* send_way: a row of ways.def. */
 struct send_way {
     bool takes_files;
-    /* start: once, before the first step; PAL_NO_MEMORY means not yet. stop: after the last, started or not. Or NULL. */
+    /* start: once, before the first step; PAL_NO_MEMORY means not yet. stop: after the last, started or not. Or NULL.
+     */
     enum pal_status (*start)(struct pal_send *send);
     void (*stop)(struct pal_send *send);
     /* step: one call, with bytes left to send. 0 < *out_taken <= what was offered on PAL_OK. */
@@ -31,8 +32,8 @@ struct send_way {
 #include "ways.def"
 #undef WAY
 
-/* pal_send: one operation. The list has no empty pieces. A piece with iov_base NULL stands for the next region. What was
- * taken is gone from the front: `pieces` and `regions` move up, and the first of each shrinks. */
+/* pal_send: one operation. The list has no empty pieces. A piece with iov_base NULL stands for the next region. What
+ * was taken is gone from the front: `pieces` and `regions` move up, and the first of each shrinks. */
 struct pal_send {
     const struct pal_env *env;
     const struct send_way *way;
@@ -55,9 +56,6 @@ struct pal_send {
 /* send_bytes: one sendmsg over at most `num_max` pieces from the front, all before the next file. */
 enum pal_status send_bytes(struct pal_send *send, uint64_t *out_taken, size_t num_max);
 
-/* send_flat: one sendmsg of `len` bytes, which are a copy of what the front of the list holds. */
-enum pal_status send_flat(struct pal_send *send, uint64_t *out_taken, const uint8_t *bytes, size_t len);
-
 /* send_file: one sendfile of the first piece, a region. */
 enum pal_status send_file(struct pal_send *send, uint64_t *out_taken);
 
@@ -67,8 +65,8 @@ static inline bool send_at_file(const struct pal_send *send)
     return send->pieces[0].iov_base == NULL;
 }
 
-/* queue_enter: puts an operation behind those of the same environment and socket. queue_leave: takes it out, if it is in,
- * and makes the next one first. queue_first: whether it is its turn, which stays so until it leaves. */
+/* queue_enter: puts an operation behind those of the same environment and socket. queue_leave: takes it out, if it is
+ * in, and makes the next one first. queue_first: whether it is its turn, which stays so until it leaves. */
 void queue_enter(struct pal_send *send);
 void queue_leave(struct pal_send *send);
 bool queue_first(const struct pal_send *send);
