@@ -175,7 +175,9 @@ void history_classify(uint8_t classes[TRACE_STEPS_MAX], const struct trace *a, c
             if (past.tainted[step->thread]) {
                 classes[i] = HISTORY_TAINTED;
             } else if (open != NO_STEP) {
-                classes[i] = classes[open];
+                bool crossed = past.last != open && a->steps[past.last].thread != step->thread &&
+                               !same_use(&a->steps[past.last], &a->steps[open]);
+                classes[i] = crossed ? HISTORY_THREAD : classes[open];
             }
             past.open[step->thread] = step->status == PAL_OK ? NO_STEP : open;
             remember(&past, step, i);

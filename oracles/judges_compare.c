@@ -85,7 +85,8 @@ static void judge_attempt(struct verdict *out, const struct trace *world, size_t
 {
     const uint32_t *facts = world->steps[index].facts;
     enum pal_status status = (enum pal_status)facts[FACT_ATTEMPT_STATUS];
-    if (facts[FACT_FAULTED] != 0 && status != PAL_OK && status != PAL_NO_MEMORY) {
+    bool refused_anyway = status == world->steps[index].status;
+    if (facts[FACT_FAULTED] != 0 && status != PAL_OK && status != PAL_NO_MEMORY && !refused_anyway) {
         verdict_broken_status(out, world, index, status, PAL_NO_MEMORY);
     }
 }

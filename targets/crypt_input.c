@@ -28,7 +28,7 @@ void crypt_register_write(struct crypt_world *world, uint32_t index, struct pal_
     size_t len = bytes.len > world->area->key_len_min ? bytes.len : world->area->key_len_min;
     bool in_place = reg->data != NULL && reg->len == len;
     if (!in_place) {
-        reg->data = arena_take(&world->world->arena, len, 0);
+        reg->data = arena_take(&world->player.world->arena, len, 0);
         reg->len = len;
         reg->used = false;
     }
@@ -55,7 +55,7 @@ void crypt_registers_init(struct crypt_world *world)
 
 static struct pal_view take_part(struct crypt_world *world, struct pal_view text, size_t from, size_t to)
 {
-    uint8_t *data = arena_take(&world->world->arena, to - from, 0);
+    uint8_t *data = arena_take(&world->player.world->arena, to - from, 0);
     if (to > from) {
         memcpy(data, text.data + from, to - from);
     }
@@ -69,7 +69,7 @@ struct pal_view crypt_key(struct crypt_world *world, struct trace_step *trace, u
     trace->facts[FACT_KEY_REGISTER] = index;
     trace->facts[FACT_KEY_POKED] = reg->changed ? 1 : 0;
     trace->key = take_part(world, key, 0, key.len);
-    world_env_watch(&world->world->env, trace->key);
+    world_env_watch(&world->player.world->env, trace->key);
     return key;
 }
 
@@ -86,7 +86,7 @@ void crypt_say(struct crypt_world *world, struct pal_view text)
 struct pal_view crypt_text(struct crypt_world *world, struct pal_view literal, uint32_t tail)
 {
     size_t len = literal.len + tail_lens[tail];
-    uint8_t *data = arena_take(&world->world->arena, len, 0);
+    uint8_t *data = arena_take(&world->player.world->arena, len, 0);
     if (literal.len > 0) {
         memcpy(data, literal.data, literal.len);
     }
@@ -106,7 +106,7 @@ size_t crypt_cut(struct crypt_world *world, struct pal_view parts[CRYPT_PARTS_MA
         parts[1] = (struct pal_view){NULL, 1};
         return 2;
     }
-    if (how == CRYPT_WHOLE || world->world->mode == PAL_FRESH) {
+    if (how == CRYPT_WHOLE || world->player.world->mode == PAL_FRESH) {
         parts[0] = text;
         return 1;
     }
@@ -154,8 +154,8 @@ struct crypt_output crypt_output_take(struct crypt_world *world, size_t need, en
         break;
     }
     output.memory = output.cap > input.len ? output.cap : input.len;
-    uint8_t *before = arena_take(&world->world->arena, output.memory, OUT_FILL);
-    output.data = arena_take(&world->world->arena, output.memory, OUT_FILL);
+    uint8_t *before = arena_take(&world->player.world->arena, output.memory, OUT_FILL);
+    output.data = arena_take(&world->player.world->arena, output.memory, OUT_FILL);
     if (input.len > 0) {
         memcpy(output.data, input.data, input.len);
         memcpy(before, input.data, input.len);

@@ -16,29 +16,22 @@ const struct world_spec crypt_worlds[CRYPT_WORLDS] = {
     {"boringssl/reused", pal_port_boringssl, PAL_REUSED, 0},
 };
 
-/* held: keys that slots may hold now, by what was asked so far. A slot may keep, or not, what it was asked for since
- * its last success; with a success only that key is left. */
-struct held {
-    size_t num;
-    struct pal_view keys[TRACE_STEPS_MAX];
-};
-
 static bool held_in_step(const struct crypt_world *world, const struct trace_step *step)
 {
-    return step->role == ROLE_START || (step->role == ROLE_MESSAGE && world->world->mode == PAL_REUSED);
+    return step->role == ROLE_START || (step->role == ROLE_MESSAGE && world->player.world->mode == PAL_REUSED);
 }
 
 static bool settles(const struct crypt_world *world, const struct trace_step *step)
 {
-    bool fresh = world->world->mode == PAL_FRESH;
+    bool fresh = world->player.world->mode == PAL_FRESH;
     bool keyed = step->role == ROLE_START || step->role == ROLE_MESSAGE;
     return fresh ? keyed || step->role == ROLE_FINISH : keyed && step->status == PAL_OK;
 }
 
 /* held_list: of one thread, or of all (TRACE_THREADS_MAX). */
-static void held_list(struct held *out, const struct crypt_world *world, uint32_t thread)
+static void held_list(struct crypt_held *out, const struct crypt_world *world, uint32_t thread)
 {
-    const struct trace *trace = &world->world->trace;
+    const struct trace *trace = &world->player.world->trace;
     bool settled[TRACE_THREADS_MAX][TRACE_SLOTS_MAX] = {{false}};
     out->num = 0;
     for (size_t i = trace->num_steps; i-- > 0;) {
@@ -59,30 +52,30 @@ static void held_list(struct held *out, const struct crypt_world *world, uint32_
 }
 
 /* watch_held: what the thread's slots may hold must not stand in memory that is given back. */
-static void watch_held(struct crypt_world *world, const struct held *held)
+static void watch_held(struct crypt_world *world, const struct crypt_held *held)
 {
     for (size_t i = 0; i < held->num; i++) {
-        world_env_watch(&world->world->env, held->keys[i]);
+        world_env_watch(&world->player.world->env, held->keys[i]);
     }
 }
 
 /* stale: live blocks with a key that nobody may hold any more (nor a longer one that it is part of), and that was not
  * part of a text. */
-static uint32_t stale(const struct crypt_world *world, const struct held *now, struct pal_view key)
+static uint32_t stale(const struct crypt_world *world, const struct crypt_held *now, struct pal_view key)
 {
     for (size_t i = 0; i < now->num; i++) {
         if (views_equal(now->keys[i], key) || view_find(now->keys[i], key)) {
             return 0;
         }
     }
-    uint32_t found = world_env_blocks_with(&world->world->env, key);
+    uint32_t found = world_env_blocks_with(&world->player.world->env, key);
     return found > 0 && !view_find((struct pal_view){world->said, world->said_len}, key) ? found : 0;
 }
 
 /* note_stale: of the keys that the thread's slots held before the step, and the step's own. */
-static void note_stale(struct crypt_world *world, struct trace_step *trace, const struct held *before)
+static void note_stale(struct crypt_world *world, struct trace_step *trace, const struct crypt_held *before)
 {
-    struct held now;
+    struct crypt_held now;
     held_list(&now, world, TRACE_THREADS_MAX);
     for (size_t i = 0; i < before->num; i++) {
         trace->facts[FACT_STALE_KEYS] += stale(world, &now, before->keys[i]);
@@ -92,7 +85,7 @@ static void note_stale(struct crypt_world *world, struct trace_step *trace, cons
 
 static void note_memory(struct crypt_world *world, struct trace_step *trace)
 {
-    const struct world_env *env = &world->world->env;
+    const struct world_env *env = &world->player.world->env;
     struct pal_view said = {world->said, world->said_len};
     bool by_text = false;
     for (size_t i = 0; env->freed_keys > 0 && i < env->num_watched; i++) {
@@ -106,7 +99,7 @@ static void note_memory(struct crypt_world *world, struct trace_step *trace)
 static void note_stats(struct crypt_world *world, struct trace_step *trace)
 {
     struct pal_slot_stats now = {0};
-    struct pal_slot_stats *before = &world->stats[world->thread];
+    struct pal_slot_stats *before = &world->stats[world->player.thread];
     world->area->stats(world, &now);
     trace->facts[FACT_MESSAGES] = (uint32_t)(now.messages - before->messages);
     trace->facts[FACT_SETUPS] = (uint32_t)(now.setups - before->setups);
@@ -114,9 +107,9 @@ static void note_stats(struct crypt_world *world, struct trace_step *trace)
 }
 
 /* forget: after the thread's slots are gone: none of their keys may be left. */
-static void forget(struct crypt_world *world, struct trace_step *trace, const struct held *before)
+static void forget(struct crypt_world *world, struct trace_step *trace, const struct crypt_held *before)
 {
-    memset(&world->stats[world->thread], 0, sizeof(world->stats[0]));
+    memset(&world->stats[world->player.thread], 0, sizeof(world->stats[0]));
     trace->role = ROLE_DROP;
     note_stale(world, trace, before);
     note_memory(world, trace);
@@ -124,8 +117,8 @@ static void forget(struct crypt_world *world, struct trace_step *trace, const st
 
 static void drop(struct crypt_world *world, struct trace_step *trace)
 {
-    struct held before;
-    held_list(&before, world, world->thread);
+    struct crypt_held before;
+    held_list(&before, world, world->player.thread);
     watch_held(world, &before);
     world->area->drop(world);
     forget(world, trace, &before);
@@ -139,13 +132,13 @@ static bool is_keyed(const struct trace_step *trace)
 /* call: the area's call, once more without faults when one fired. */
 static void call(struct crypt_world *world, const struct step *step, struct trace_step *trace)
 {
-    struct world_env *env = &world->world->env;
-    struct held before;
+    struct world_env *env = &world->player.world->env;
+    struct crypt_held before;
     env->fail_alloc = world->fail_alloc;
     env->fail_random = world->fail_random;
     world->fail_alloc = 0;
     world->fail_random = 0;
-    held_list(&before, world, world->thread);
+    held_list(&before, world, world->player.thread);
     watch_held(world, &before);
     world->area->call(world, step, trace);
     env->fail_alloc = 0;
@@ -154,7 +147,7 @@ static void call(struct crypt_world *world, const struct step *step, struct trac
         uint32_t status = (uint32_t)trace->status;
         uint32_t dirt = trace->facts[FACT_DIRT];
         if (is_keyed(trace) && trace->status != PAL_OK) {
-            world_env_step(env, world->cursor);
+            world_env_step(env, world->player.cursor);
             world->area->call(world, step, trace);
             note_memory(world, trace);
         }
@@ -169,6 +162,14 @@ static void call(struct crypt_world *world, const struct step *step, struct trac
         world->registers[trace->facts[FACT_KEY_REGISTER]].changed = false;
     }
     note_stale(world, trace, &before);
+}
+
+static void write_key(struct crypt_world *world, const struct step *step)
+{
+    struct pal_view bytes =
+        crypt_text(world, scenario_field_bytes(world->player.scenario, step, 1), step->number[2]);
+    bytes.len = bytes.len < CRYPT_KEY_LEN_MAX ? bytes.len : CRYPT_KEY_LEN_MAX;
+    crypt_register_write(world, step->number[0], bytes);
 }
 
 static void poke(struct crypt_world *world, const struct step *step)
@@ -190,29 +191,21 @@ static void copy(struct crypt_world *world, const struct step *step)
     crypt_register_write(world, step->number[1], (struct pal_view){bytes, from->len});
 }
 
-static struct trace_step *next_step(struct crypt_world *world, uint32_t op)
+static struct crypt_world *crypt_of(struct player *player)
 {
-    struct trace_step *trace = &world->world->trace.steps[world->world->trace.num_steps++];
-    memset(trace, 0, sizeof(*trace));
-    trace->op = op;
-    trace->thread = world->thread;
-    world_env_unwatch_all(&world->world->env);
-    world_env_step(&world->world->env, world->cursor);
-    return trace;
+    return (struct crypt_world *)player;
 }
 
-/* step_once: one step on the thread that it belongs to. False when the next step is another thread's. */
-static bool step_once(struct crypt_world *world)
+static bool play_step(struct player *player, const struct step *step, struct trace_step *trace)
 {
-    const struct step *step = &world->scenario->steps[world->cursor++];
-    struct trace_step *trace = next_step(world, step->op);
+    struct crypt_world *world = crypt_of(player);
     if (step->op < world->area->num_operations) {
         call(world, step, trace);
         return true;
     }
     switch ((enum crypt_operation)(step->op - world->area->num_operations)) {
     case CRYPT_KEY:
-        crypt_register_write(world, step->number[0], scenario_field_bytes(world->scenario, step, 1));
+        write_key(world, step);
         return true;
     case CRYPT_POKE:
         poke(world, step);
@@ -230,74 +223,57 @@ static bool step_once(struct crypt_world *world)
         drop(world, trace);
         return true;
     case CRYPT_THREAD:
-        world->thread = step->number[0];
+        player->thread = step->number[0];
         return false;
     case CRYPT_EXIT:
-        if (world->thread == 0) {
+        player->leaves = player->thread != 0;
+        if (!player->leaves) {
             drop(world, trace);
         }
-        return false;
+        return !player->leaves;
     }
     return true;
 }
 
-/* troupe: one play in all worlds; they are always at the same step. */
-struct troupe {
-    size_t num;
-    struct crypt_world plays[CRYPT_WORLDS];
-};
-
-static void run_thread(void *argument)
+/* close: the closing message, which is a step of the trace, and a drop, which is not. */
+static void close(struct player *player)
 {
-    struct troupe *troupe = argument;
-    for (size_t i = 0; i < troupe->num; i++) {
-        struct crypt_world *world = &troupe->plays[i];
-        while (world->cursor < world->scenario->num_steps && step_once(world)) {
-        }
+    struct crypt_world *world = crypt_of(player);
+    struct step closing = {.op = 0};
+    const struct operation *operation = &player->scenario->language->operations[0];
+    for (size_t field = 0; field < operation->num_fields; field++) {
+        closing.number[field] = operation->fields[field].fallback;
     }
+    call(world, &closing, player_step(player, 0));
+    drop(world, player_step(player, 0));
+    player->world->trace.num_steps--;
+    world->end_freed_keys += player->world->env.freed_keys;
 }
 
-/* close_thread: the closing message, which is a step of the trace, and a drop, which is not. */
-static void close_thread(void *argument)
+static void before_leave(struct player *player)
 {
-    struct troupe *troupe = argument;
-    for (size_t i = 0; i < troupe->num; i++) {
-        struct crypt_world *world = &troupe->plays[i];
-        struct step closing = {.op = 0};
-        const struct operation *operation = &world->scenario->language->operations[0];
-        for (size_t field = 0; field < operation->num_fields; field++) {
-            closing.number[field] = operation->fields[field].fallback;
-        }
-        call(world, &closing, next_step(world, 0));
-        drop(world, next_step(world, 0));
-        world->world->trace.num_steps--;
-        world->end_freed_keys += world->world->env.freed_keys;
-    }
+    struct crypt_world *world = crypt_of(player);
+    held_list(&world->leaving, world, player->thread);
+    watch_held(world, &world->leaving);
 }
 
-/* leave_thread: the actor's thread ends; all that it kept in any world must be gone. */
-static void leave_thread(struct troupe *troupe, struct actors *actors, uint32_t thread)
+static void after_leave(struct player *player, struct trace_step *trace)
 {
-    struct held before[CRYPT_WORLDS];
-    assert(troupe->num > 0);
-    for (size_t i = 0; i < troupe->num; i++) {
-        troupe->plays[i].thread = thread;
-        held_list(&before[i], &troupe->plays[i], thread);
-        watch_held(&troupe->plays[i], &before[i]);
-    }
-    actors_end(actors, thread);
-    for (size_t i = 0; i < troupe->num; i++) {
-        struct trace *trace = &troupe->plays[i].world->trace;
-        forget(&troupe->plays[i], &trace->steps[trace->num_steps - 1], &before[i]);
-    }
+    forget(crypt_of(player), trace, &crypt_of(player)->leaving);
+}
+
+static void end(struct player *player, struct trace_step *trace)
+{
+    note_memory(crypt_of(player), trace);
+    trace->facts[FACT_FREED_KEYS] = crypt_of(player)->end_freed_keys;
 }
 
 static void enter(struct crypt_world *play, struct world *world, const struct scenario *scenario,
                   const struct crypt_area *area)
 {
     memset(play, 0, offsetof(struct crypt_world, said));
-    play->world = world;
-    play->scenario = scenario;
+    play->player.world = world;
+    play->player.scenario = scenario;
     play->area = area;
     crypt_registers_init(play);
     for (size_t i = 0; i < CRYPT_BOXES; i++) {
@@ -309,44 +285,16 @@ static void enter(struct crypt_world *play, struct world *world, const struct sc
     }
 }
 
-static void run_scenario(struct troupe *troupe, struct actors *actors, const struct scenario *scenario,
-                         bool visited[TRACE_THREADS_MAX])
-{
-    const struct crypt_world *first = &troupe->plays[0];
-    while (first->cursor < scenario->num_steps) {
-        uint32_t thread = first->thread;
-        visited[thread] = true;
-        actors_run(actors, thread, run_thread, troupe);
-        if (scenario->steps[first->cursor - 1].op == first->area->num_operations + CRYPT_EXIT && thread != 0) {
-            leave_thread(troupe, actors, thread);
-        }
-    }
-}
-
 void crypt_play(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario,
                 const struct crypt_area *area)
 {
-    struct troupe troupe;
-    bool visited[TRACE_THREADS_MAX] = {false};
+    static const struct troupe_ops ops = {play_step, before_leave, after_leave, close, end};
+    struct crypt_world plays[CRYPT_WORLDS];
+    struct player *players[CRYPT_WORLDS];
     assert(num_worlds > 0 && num_worlds <= CRYPT_WORLDS);
-    troupe.num = num_worlds;
     for (size_t i = 0; i < num_worlds; i++) {
-        enter(&troupe.plays[i], &worlds[i], scenario, area);
+        enter(&plays[i], &worlds[i], scenario, area);
+        players[i] = &plays[i].player;
     }
-    run_scenario(&troupe, actors, scenario, visited);
-    for (uint32_t thread = 0; thread < TRACE_THREADS_MAX; thread++) {
-        for (size_t i = 0; i < num_worlds; i++) {
-            troupe.plays[i].thread = thread;
-        }
-        if (visited[thread]) {
-            actors_run(actors, thread, close_thread, &troupe);
-        }
-    }
-    for (size_t i = 0; i < num_worlds; i++) {
-        troupe.plays[i].thread = 0;
-        struct trace_step *end = next_step(&troupe.plays[i], 0);
-        end->role = ROLE_END;
-        note_memory(&troupe.plays[i], end);
-        end->facts[FACT_FREED_KEYS] = troupe.plays[i].end_freed_keys;
-    }
+    troupe_play(players, num_worlds, actors, &ops);
 }

@@ -5,7 +5,7 @@
 #ifndef PALDIFF_CRYPT_WORLD_H
 #define PALDIFF_CRYPT_WORLD_H
 
-#include "target.h"
+#include "troupe.h"
 
 #define CRYPT_KEYS 4u
 #define CRYPT_KEY_LEN_MAX SCENARIO_BYTES_MAX
@@ -41,8 +41,9 @@ enum crypt_operation {
 #define CRYPT_REG(name, fallback) {name, FIELD_NUMBER, CRYPT_KEYS - 1, fallback, NULL, false}
 
 #define CRYPT_OPERATIONS                                                                                               \
-    {"key", "writes a key register", 2, 2, {CRYPT_REG("reg", 0),                                                       \
-     {"bytes", FIELD_BYTES, CRYPT_KEY_LEN_MAX, 0, NULL, false}}},                                                      \
+    {"key", "writes a key register: bytes and a generated tail, 255 in all", 2, 3, {CRYPT_REG("reg", 0),               \
+     {"bytes", FIELD_BYTES, CRYPT_KEY_LEN_MAX, 0, NULL, false},                                                        \
+     {"tail", FIELD_CHOICE, CRYPT_TAILS - 1, 0, crypt_tail_names, false}}},                                                      \
     {"poke", "changes one byte of a key register where it stands", 2, 3, {CRYPT_REG("reg", 0),                         \
      {"at", FIELD_NUMBER, CRYPT_KEY_LEN_MAX, 0, NULL, false}, {"xor", FIELD_NUMBER, UINT8_MAX, 1, NULL, false}}},       \
     {"copy", "makes one key register the equal of another", 1, 2, {CRYPT_REG("from", 0), CRYPT_REG("to", 1)}},         \
@@ -60,6 +61,13 @@ struct crypt_register {
     size_t len;
     bool used;    /* by a message since it was written */
     bool changed; /* written in place since then */
+};
+
+/* crypt_held: keys that slots may hold now, by what was asked so far. A slot may keep, or not, what it was asked for
+ * since its last success; with a success only that key is left. */
+struct crypt_held {
+    size_t num;
+    struct pal_view keys[TRACE_STEPS_MAX];
 };
 
 /* crypt_box: a sealed message and what it takes to open it. */
@@ -86,14 +94,12 @@ struct crypt_area {
 
 /* crypt_world: one play. */
 struct crypt_world {
-    struct world *world;
+    struct player player;
     const struct crypt_area *area;
-    const struct scenario *scenario;
-    size_t cursor;
-    uint32_t thread;
     struct crypt_register registers[CRYPT_KEYS];
     struct pal_slot_stats stats[TRACE_THREADS_MAX];
-    uint32_t end_freed_keys; /* by the drops at the end */
+    struct crypt_held leaving; /* of a thread that ends */
+    uint32_t end_freed_keys;   /* by the drops at the end */
     uint32_t fail_alloc;
     uint32_t fail_random;
     struct crypt_box boxes[CRYPT_BOXES];

@@ -92,7 +92,7 @@ static const struct language language = {"aead", 1, sizeof(operations) / sizeof(
 
 static struct pal_view copy_view(struct crypt_world *world, struct pal_view view)
 {
-    uint8_t *data = arena_take(&world->world->arena, view.len, 0);
+    uint8_t *data = arena_take(&world->player.world->arena, view.len, 0);
     if (view.len > 0) {
         memcpy(data, view.data, view.len);
     }
@@ -102,7 +102,7 @@ static struct pal_view copy_view(struct crypt_world *world, struct pal_view view
 /* played_place: the FRESH world takes the plain way, input and output apart; an overlap is refused in all. */
 static uint32_t played_place(const struct crypt_world *world, uint32_t place)
 {
-    return place == PLACE_IN_PLACE && world->world->mode == PAL_FRESH ? PLACE_APART : place;
+    return place == PLACE_IN_PLACE && world->player.world->mode == PAL_FRESH ? PLACE_APART : place;
 }
 
 /* claimed: what the port is told. Only `text` may be read; a wrong claim must be refused by its length. */
@@ -115,7 +115,7 @@ static struct pal_view claimed(struct pal_view text, uint32_t claim)
 /* make_nonce: long nonces of one number share their first bytes. */
 static struct pal_view make_nonce(struct crypt_world *world, uint32_t number, size_t len)
 {
-    uint8_t *data = arena_take(&world->world->arena, len, 0);
+    uint8_t *data = arena_take(&world->player.world->arena, len, 0);
     for (size_t i = 0; i < len; i++) {
         data[i] = (uint8_t)(i == 11 || i == len - 1 ? number : i * 3);
     }
@@ -139,7 +139,7 @@ static struct pal_aead_job seal_job(struct crypt_world *world, const struct step
                                     struct pal_view aad_parts[CRYPT_PARTS_MAX], struct crypt_box *box)
 {
     uint32_t cipher = step->number[SEAL_CIPHER];
-    struct pal_view aad = scenario_field_bytes(world->scenario, step, SEAL_AAD);
+    struct pal_view aad = scenario_field_bytes(world->player.scenario, step, SEAL_AAD);
     *box = (struct crypt_box){.cipher = cipher, .tag_len = step->number[SEAL_TAG], .aad = copy_view(world, aad)};
     trace->facts[FACT_SLOT] = 0;
     struct pal_aead_job job = {
@@ -149,7 +149,7 @@ static struct pal_aead_job seal_job(struct crypt_world *world, const struct step
         .num_aad = crypt_cut(world, aad_parts, box->aad, (enum crypt_parts)step->number[SEAL_AAD_PARTS]),
         .tag_len = step->number[SEAL_TAG],
     };
-    crypt_say(world, scenario_field_bytes(world->scenario, step, SEAL_TEXT));
+    crypt_say(world, scenario_field_bytes(world->player.scenario, step, SEAL_TEXT));
     crypt_say(world, aad);
     return job;
 }
@@ -161,7 +161,7 @@ static void call_seal(struct crypt_world *world, const struct pal_aead_ops *ops,
     struct crypt_box box;
     struct pal_aead_job job = seal_job(world, step, trace, aad_parts, &box);
     struct pal_view text =
-        crypt_text(world, scenario_field_bytes(world->scenario, step, SEAL_TEXT), step->number[SEAL_TAIL]);
+        crypt_text(world, scenario_field_bytes(world->player.scenario, step, SEAL_TEXT), step->number[SEAL_TAIL]);
     uint32_t place = played_place(world, step->number[SEAL_PLACE]);
     size_t key_len = job.key.len - (step->number[SEAL_KEY_LEN] == KEY_LEN_LESS ? 1 : 0);
     job.key.len = key_len + (step->number[SEAL_KEY_LEN] == KEY_LEN_MORE ? 1 : 0);
@@ -176,7 +176,8 @@ static void call_seal(struct crypt_world *world, const struct pal_aead_ops *ops,
     size_t shift = place == PLACE_OVERLAP && text.len > 1 ? 1 : 0;
     struct pal_view plain = place == PLACE_APART ? text : (struct pal_view){output.data + shift, text.len - shift};
     plain = claimed(plain, step->number[SEAL_CLAIM]);
-    enum pal_status status = ops->seal(&world->world->env.env, output.data, output.cap, &output.len, &job, plain);
+    enum pal_status status =
+        ops->seal(&world->player.world->env.env, output.data, output.cap, &output.len, &job, plain);
     crypt_output_done(&output, trace, status, 0);
     if (status == PAL_OK) {
         box.sealed = copy_view(world, (struct pal_view){output.data, trace->out_len});
@@ -191,13 +192,14 @@ static void call_seal_fresh(struct crypt_world *world, const struct pal_aead_ops
     struct crypt_box box;
     struct pal_aead_job job = seal_job(world, step, trace, aad_parts, &box);
     struct pal_view text =
-        crypt_text(world, scenario_field_bytes(world->scenario, step, SEAL_TEXT), step->number[SEAL_TAIL]);
+        crypt_text(world, scenario_field_bytes(world->player.scenario, step, SEAL_TEXT), step->number[SEAL_TAIL]);
     note_job(trace, &job, box.aad.len, step->number[SEAL_AAD_PARTS], text.len, 0);
     trace->facts[FACT_NONCE_LEN] = PAL_NONCE_LEN;
     trace->facts[FACT_NONCE_DRAWN] = 1;
     struct crypt_output output =
         crypt_output_take(world, PAL_NONCE_LEN + text.len + job.tag_len, CRYPT_ROOM_EXACT, (struct pal_view){0});
-    enum pal_status status = ops->seal_fresh(&world->world->env.env, output.data, output.cap, &output.len, &job, text);
+    enum pal_status status =
+        ops->seal_fresh(&world->player.world->env.env, output.data, output.cap, &output.len, &job, text);
     crypt_output_done(&output, trace, status, 0);
     if (status == PAL_OK && trace->out_len >= PAL_NONCE_LEN) {
         box.nonce = copy_view(world, (struct pal_view){output.data, PAL_NONCE_LEN});
@@ -272,13 +274,14 @@ static void call_open(struct crypt_world *world, const struct pal_aead_ops *ops,
     size_t shift = place == PLACE_OVERLAP && box.sealed.len > 1 ? 1 : 0;
     struct pal_view sealed =
         place == PLACE_APART ? box.sealed : (struct pal_view){output.data + shift, box.sealed.len - shift};
-    enum pal_status status = ops->open(&world->world->env.env, output.data, output.cap, &output.len, &job, sealed);
+    enum pal_status status =
+        ops->open(&world->player.world->env.env, output.data, output.cap, &output.len, &job, sealed);
     crypt_output_done(&output, trace, status, sealed.len > box.tag_len ? sealed.len - box.tag_len : 0);
 }
 
 static void call_aead(struct crypt_world *world, const struct step *step, struct trace_step *trace)
 {
-    const struct pal_aead_ops *ops = world->world->port->aead[world->world->mode];
+    const struct pal_aead_ops *ops = world->player.world->port->aead[world->player.world->mode];
     switch (step->op) {
     case OP_SEAL:
         call_seal(world, ops, step, trace);
@@ -294,12 +297,12 @@ static void call_aead(struct crypt_world *world, const struct step *step, struct
 
 static void drop_aead(struct crypt_world *world)
 {
-    world->world->port->aead[world->world->mode]->drop(&world->world->env.env);
+    world->player.world->port->aead[world->player.world->mode]->drop(&world->player.world->env.env);
 }
 
 static void stats_aead(struct crypt_world *world, struct pal_slot_stats *out)
 {
-    world->world->port->aead[world->world->mode]->stats(&world->world->env.env, out);
+    world->player.world->port->aead[world->player.world->mode]->stats(&world->player.world->env.env, out);
 }
 
 static void play_aead(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario)

@@ -51,7 +51,7 @@ static void call_digest(struct crypt_world *world, const struct pal_hmac_ops *op
     enum pal_digest alg = alg_of(step, DIGEST_ALG, DIGEST_UNKNOWN);
     struct pal_view key = crypt_key(world, trace, step->number[DIGEST_KEY], SIZE_MAX);
     struct pal_view text =
-        crypt_text(world, scenario_field_bytes(world->scenario, step, DIGEST_TEXT), step->number[DIGEST_TAIL]);
+        crypt_text(world, scenario_field_bytes(world->player.scenario, step, DIGEST_TEXT), step->number[DIGEST_TAIL]);
     size_t num_parts = crypt_cut(world, parts, text, (enum crypt_parts)step->number[DIGEST_PARTS]);
     struct crypt_output output = crypt_output_take(world, digest_lens[step->number[DIGEST_ALG]],
                                                    (enum crypt_room)step->number[DIGEST_ROOM], (struct pal_view){0});
@@ -59,27 +59,27 @@ static void call_digest(struct crypt_world *world, const struct pal_hmac_ops *op
     trace->facts[FACT_VARIANT] = (uint32_t)alg;
     trace->facts[FACT_TEXT_LEN] = (uint32_t)text.len;
     trace->facts[FACT_NUM_PARTS] = step->number[DIGEST_PARTS];
-    crypt_say(world, scenario_field_bytes(world->scenario, step, DIGEST_TEXT));
+    crypt_say(world, scenario_field_bytes(world->player.scenario, step, DIGEST_TEXT));
     enum pal_status status =
-        ops->digest(&world->world->env.env, output.data, output.cap, &output.len, alg, key, parts, num_parts);
+        ops->digest(&world->player.world->env.env, output.data, output.cap, &output.len, alg, key, parts, num_parts);
     crypt_output_done(&output, trace, status, 0);
 }
 
 static void call_update(struct crypt_world *world, const struct pal_hmac_ops *ops, const struct step *step,
                         struct trace_step *trace)
 {
-    struct pal_view literal = scenario_field_bytes(world->scenario, step, UPDATE_TEXT);
+    struct pal_view literal = scenario_field_bytes(world->player.scenario, step, UPDATE_TEXT);
     struct pal_view text = crypt_text(world, literal, step->number[UPDATE_TAIL]);
     trace->role = ROLE_UPDATE;
     trace->facts[FACT_TEXT_LEN] = (uint32_t)text.len;
     crypt_say(world, literal);
     text = step->number[UPDATE_NULL] != 0 ? (struct pal_view){NULL, 1} : text;
-    trace->status = ops->update(&world->world->env.env, text);
+    trace->status = ops->update(&world->player.world->env.env, text);
 }
 
 static void call_hmac(struct crypt_world *world, const struct step *step, struct trace_step *trace)
 {
-    const struct pal_hmac_ops *ops = world->world->port->hmac[world->world->mode];
+    const struct pal_hmac_ops *ops = world->player.world->port->hmac[world->player.world->mode];
     switch (step->op) {
     case OP_DIGEST:
         call_digest(world, ops, step, trace);
@@ -87,7 +87,7 @@ static void call_hmac(struct crypt_world *world, const struct step *step, struct
     case OP_START:
         trace->role = ROLE_START;
         trace->facts[FACT_VARIANT] = (uint32_t)alg_of(step, START_ALG, START_UNKNOWN);
-        trace->status = ops->start(&world->world->env.env, alg_of(step, START_ALG, START_UNKNOWN),
+        trace->status = ops->start(&world->player.world->env.env, alg_of(step, START_ALG, START_UNKNOWN),
                                    crypt_key(world, trace, step->number[START_KEY], SIZE_MAX));
         break;
     case OP_UPDATE:
@@ -97,7 +97,8 @@ static void call_hmac(struct crypt_world *world, const struct step *step, struct
         struct crypt_output output = crypt_output_take(
             world, PAL_DIGEST_LEN_MAX, (enum crypt_room)step->number[FINISH_ROOM], (struct pal_view){0});
         trace->role = ROLE_FINISH;
-        crypt_output_done(&output, trace, ops->finish(&world->world->env.env, output.data, output.cap, &output.len), 0);
+        crypt_output_done(&output, trace,
+                          ops->finish(&world->player.world->env.env, output.data, output.cap, &output.len), 0);
         break;
     }
     }
@@ -105,12 +106,12 @@ static void call_hmac(struct crypt_world *world, const struct step *step, struct
 
 static void drop_hmac(struct crypt_world *world)
 {
-    world->world->port->hmac[world->world->mode]->drop(&world->world->env.env);
+    world->player.world->port->hmac[world->player.world->mode]->drop(&world->player.world->env.env);
 }
 
 static void stats_hmac(struct crypt_world *world, struct pal_slot_stats *out)
 {
-    world->world->port->hmac[world->world->mode]->stats(&world->world->env.env, out);
+    world->player.world->port->hmac[world->player.world->mode]->stats(&world->player.world->env.env, out);
 }
 
 static void play_hmac(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario)

@@ -38,7 +38,8 @@ static void an_alarm_scenario_that_cannot_be_read_is_refused(void **state)
 }
 
 /* play_wrongly: a target whose second world always differs. */
-static void play_wrongly(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario)
+static void play_wrongly(struct world worlds[], size_t num_worlds, struct actors *actors,
+                         const struct scenario *scenario)
 {
     static const uint8_t wrong[] = {0};
     targets[0]->play(worlds, num_worlds, actors, scenario);

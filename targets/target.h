@@ -37,7 +37,7 @@ struct target {
     const struct language *language;
     size_t num_worlds;
     const struct world_spec *worlds;
-    size_t input_len_max; /* about 8 operations of random bytes; longer inputs add time, not coverage */
+    size_t input_len_max;     /* about 8 operations of random bytes; longer inputs add time, not coverage */
     const char *alarm_mutant; /* what a start-up self-test plants, and the scenario that must find it */
     const char *alarm_scenario;
     /* play: the scenario in every world, from a clean world to a dropped one; fills the traces. All worlds get all of

@@ -62,8 +62,8 @@ static bool write_seed(struct stage *stage, struct scenario *again, const char *
     }
     (void)snprintf(path, sizeof(path), "%s/%.*s", dir, name_len, name);
     if (num > stage->target->input_len_max) {
-        (void)fprintf(stderr, "paldiff: %s takes %zu bytes, more than the %zu that target %s is fuzzed with\n", file, num,
-                      stage->target->input_len_max, stage->target->name);
+        (void)fprintf(stderr, "paldiff: %s takes %zu bytes, more than the %zu that target %s is fuzzed with\n", file,
+                      num, stage->target->input_len_max, stage->target->name);
         return false;
     }
     return write_file(path, bytes, num);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pool_test.h: what the tests of pool and token share: an environment that counts, fails on demand and knows every block.
- * Only tests include this. It breaks when memory is taken elsewhere: then nothing is counted.
+ * pool_test.h: what the tests of pool and token share: an environment that counts, fails on demand and knows every
+ * block. Only tests include this. It breaks when memory is taken elsewhere: then nothing is counted.
  */
 #ifndef PAL_POOL_TEST_H
 #define PAL_POOL_TEST_H
@@ -37,9 +37,9 @@
 
 /* For looking at, and writing to, memory that is idle. */
 #if defined(__clang__)
-#define TEST_TRESPASS __attribute__((no_sanitize("address", "memory", "thread"), noinline))
+#define TEST_TRESPASS __attribute__((no_sanitize("address", "memory", "thread")))
 #else
-#define TEST_TRESPASS __attribute__((no_sanitize_address, noinline))
+#define TEST_TRESPASS __attribute__((no_sanitize_address))
 #endif
 
 /* Threads of most claims take turns; a free-running one needs this many rounds to meet others. */

@@ -18,6 +18,7 @@ enum tls_event {
     TLS_WANT_CREDENTIALS,
     TLS_RENEGOTIATING, /* a handshake began while data was read */
     TLS_CLOSED,        /* close_notify came */
+    TLS_NO_SPACE,      /* there is plaintext, and no room for it */
     TLS_FAILED,        /* the peer's fault, or it found one with us; an alert may have been written */
     TLS_NO_MEMORY,
     TLS_NO_RANDOM,
@@ -60,7 +61,8 @@ enum tls_event tls_engine_handshake(struct tls_engine *engine);
 /* tls_engine_write: one record of plain.len <= plain_max bytes; `plain` is not read after the first byte is written. */
 enum tls_event tls_engine_write(struct tls_engine *engine, struct pal_view plain);
 
-/* tls_engine_read: plaintext of at most one record. *out_count > 0 on TLS_DONE, 0 otherwise. */
+/* tls_engine_read: plaintext of at most one record. *out_count > 0 on TLS_DONE, 0 otherwise. With cap 0 it answers
+ * TLS_NO_SPACE instead of TLS_DONE and keeps the plaintext. */
 enum tls_event tls_engine_read(struct tls_engine *engine, uint8_t *out, size_t *out_count, size_t cap);
 
 /* tls_engine_flush: writes what the engine keeps back for its next record: answers to KeyUpdate. */

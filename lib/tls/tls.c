@@ -149,17 +149,12 @@ enum tls_event tls_read_all(struct pal_tls *tls, uint8_t *out, size_t *out_count
     size_t total = 0;
     size_t count;
 
-    /* With no room at all the engine is asked nothing: it could not tell a record from none. */
     do {
-        if (total == cap)
-            break;
         event = tls_engine_read(tls->engine, out + total, &count, cap - total);
         total += count;
-    } while (event == TLS_DONE);
+    } while (event == TLS_DONE && total < cap);
     *out_count = total;
-    if (total > 0)
-        return TLS_DONE; /* what ended it comes again when asked again */
-    return cap == 0 ? TLS_WANT_READ : event;
+    return total > 0 ? TLS_DONE : event; /* what ended it comes again when asked again */
 }
 
 /* ---- table ------------------------------------------------------------------------------------------------------------ */
