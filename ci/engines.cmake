@@ -45,16 +45,20 @@ function(paldiff_add_engine name root)
   # One flag for the whole program, or ASan takes every global that is registered twice for a duplicate.
   set(once ___asan_globals_registered)
   set(object ${CMAKE_BINARY_DIR}/engine_${name}.o)
-  add_custom_command(OUTPUT ${object}
+  # In an archive, so that a program that does not ask for the engine does not carry it.
+  set(archive ${CMAKE_BINARY_DIR}/libpaldiff_engine_${name}.a)
+  add_custom_command(OUTPUT ${archive}
     COMMAND ${PALDIFF_LD} -r -d --force-group-allocation -o ${object}.all $<TARGET_OBJECTS:paldiff_code_${name}> ${root}/lib/libcrypto.a
     COMMAND ${PALDIFF_OBJCOPY} --keep-global-symbol=pal_port_${name} --keep-global-symbol=${once} --weaken-symbol=${once}
             ${object}.all ${object}
-    COMMAND ${CMAKE_COMMAND} -E rm ${object}.all
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${object}.all ${archive}
+    COMMAND ${CMAKE_AR} rcs ${archive} ${object}
     DEPENDS paldiff_code_${name} $<TARGET_OBJECTS:paldiff_code_${name}> ${root}/lib/libcrypto.a
     COMMAND_EXPAND_LISTS VERBATIM)
-  add_custom_target(paldiff_object_${name} DEPENDS ${object})
-  add_library(paldiff_engine_${name} INTERFACE)
-  target_link_libraries(paldiff_engine_${name} INTERFACE ${object})
+  add_custom_target(paldiff_object_${name} DEPENDS ${archive})
+  add_library(paldiff_engine_${name} STATIC IMPORTED GLOBAL)
+  # The engine's half of the library and the rest of it need each other.
+  set_target_properties(paldiff_engine_${name} PROPERTIES IMPORTED_LOCATION ${archive} INTERFACE_LINK_LIBRARIES paldiff_lib)
   add_dependencies(paldiff_engine_${name} paldiff_object_${name})
 endfunction()
 

@@ -12,6 +12,8 @@ judge_fn judge_class, judge_error_parity, judge_cross_engine;             /* jud
 judge_fn judge_untouched, judge_mismatch_wipes;                           /* judges_output.c */
 judge_fn judge_key_wiped, judge_no_alloc, judge_one_setup, judge_balance; /* judges_memory.c */
 
+judge_fn judge_zero, judge_exclusive, judge_release, judge_clear, judge_pool_balance, judge_reuse; /* judges_pool.c */
+
 /* verdict_held: one more step was looked at and was right. */
 void verdict_held(struct verdict *out);
 

@@ -17,6 +17,7 @@ const size_t num_mutants = sizeof(mutants) / sizeof(mutants[0]);
 
 const struct pal_hmac_ops *mutant_good_hmac[PAL_NUM_MODES];
 const struct pal_aead_ops *mutant_good_aead[PAL_NUM_MODES];
+const struct pal_pool_ops *mutant_good_pool;
 static atomic_uint_fast64_t fired;
 
 const struct mutant *mutant_find(const char *name)
@@ -34,13 +35,23 @@ const struct pal_port *mutant_port(const struct mutant *mutant, const struct pal
     static struct pal_port port;
     static struct mutant_tables tables;
     port = *good;
+    memset(&tables, 0, sizeof(tables));
     for (size_t mode = 0; mode < PAL_NUM_MODES; mode++) {
         mutant_good_hmac[mode] = good->hmac[mode];
         mutant_good_aead[mode] = good->aead[mode];
-        tables.hmac[mode] = *good->hmac[mode];
-        tables.aead[mode] = *good->aead[mode];
-        port.hmac[mode] = &tables.hmac[mode];
-        port.aead[mode] = &tables.aead[mode];
+        if (good->hmac[mode] != NULL) {
+            tables.hmac[mode] = *good->hmac[mode];
+            port.hmac[mode] = &tables.hmac[mode];
+        }
+        if (good->aead[mode] != NULL) {
+            tables.aead[mode] = *good->aead[mode];
+            port.aead[mode] = &tables.aead[mode];
+        }
+    }
+    mutant_good_pool = good->pool;
+    if (good->pool != NULL) {
+        tables.pool = *good->pool;
+        port.pool = &tables.pool;
     }
     mutant->install(&tables);
     fired = 0;

@@ -11,6 +11,7 @@
 struct mutant_tables {
     struct pal_hmac_ops hmac[PAL_NUM_MODES];
     struct pal_aead_ops aead[PAL_NUM_MODES];
+    struct pal_pool_ops pool;
 };
 
 typedef void mutant_fn(struct mutant_tables *tables);
@@ -44,6 +45,7 @@ uint64_t mutant_fired(void);
 /* For the mutants' own files: the tables they wrap, and a note that the bug is at work. */
 extern const struct pal_hmac_ops *mutant_good_hmac[PAL_NUM_MODES];
 extern const struct pal_aead_ops *mutant_good_aead[PAL_NUM_MODES];
+extern const struct pal_pool_ops *mutant_good_pool;
 void mutant_fire(void);
 
 #endif

@@ -21,6 +21,15 @@ enum trace_fact {
 
 const char *trace_fact_name(enum trace_fact fact);
 
+/* release_kind: what a pool is given back, by the scenario's own bookkeeping. */
+enum release_kind {
+    RELEASE_NONE,   /* not a release */
+    RELEASE_OWN,    /* a live rental, by the thread that rented it; or an empty handle */
+    RELEASE_CROSS,  /* a live rental, by another thread */
+    RELEASE_STALE,  /* one that was returned already */
+    RELEASE_FOREIGN /* nothing that this pool lent */
+};
+
 /* trace_role: what a step is to a rule, whatever the area calls it. */
 enum trace_role {
     ROLE_OTHER,   /* the caller's own doing: sets a key, chooses a thread */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUOTE(name) #name
-#define NAME(name) QUOTE(name)
+#define JOIN(name) target_##name
+#define TARGET_OF(name) JOIN(name)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -25,7 +25,7 @@ static void close_stage(void)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    const struct target *target = target_find(NAME(PALDIFF_TARGET));
+    const struct target *target = &TARGET_OF(PALDIFF_TARGET);
     const struct pal_port *mutant = NULL;
     const char *name = NULL;
     for (int i = 1; i < *argc; i++) {
@@ -33,7 +33,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
             name = (*argv)[i] + strlen("--mutant=");
         }
     }
-    if (target == NULL || !harness_self_test(target)) {
+    if (!harness_self_test(target)) {
         exit(EXIT_SUITE);
     }
     if (!harness_mutant(&mutant, target, name)) {

@@ -78,24 +78,6 @@ bool harness_self_test(const struct target *target)
     return true;
 }
 
-const struct target *harness_target_of(const char *path, struct pal_view input, const char *wanted)
-{
-    char named[64];
-    if (scenario_target_name(named, sizeof(named), input)) {
-        return target_find(named);
-    }
-    for (size_t i = 0; wanted[0] == '\0' && i < num_targets; i++) {
-        const char *name = targets[i]->name;
-        size_t len = strlen(name);
-        for (const char *at = strstr(path, name); at != NULL; at = strstr(at + 1, name)) {
-            if ((at == path || at[-1] == '/') && (at[len] == '/' || at[len] == '-')) {
-                return targets[i];
-            }
-        }
-    }
-    return target_find(wanted);
-}
-
 bool harness_load(struct stage *stage, const char *name, struct pal_view input)
 {
     char error[SCENARIO_ERROR_MAX];

@@ -18,12 +18,6 @@ struct pal_pool {
     struct pal_pool_stats stats;
 };
 
-/* Slots of different model pools do not meet: numbers start where the pool's address says. */
-static uint32_t first_slot(const struct pal_pool *pool)
-{
-    return (uint32_t)((uintptr_t)pool >> 4) << 12;
-}
-
 static enum pal_status model_open(const struct pal_env *env, struct pal_pool **out,
                                   const struct pal_pool_config *config)
 {
@@ -65,8 +59,7 @@ static enum pal_status model_rent(struct pal_pool *pool, struct pal_buffer *out,
         env->free(env->context, entry);
         return PAL_NO_MEMORY;
     }
-    *entry = (struct entry){
-        .next = pool->entries, .buffer = {data, cap, first_slot(pool) + (uint32_t)pool->stats.rents, 1}, .live = true};
+    *entry = (struct entry){.next = pool->entries, .buffer = {data, cap, (uint32_t)pool->stats.rents, 1}, .live = true};
     pool->entries = entry;
     pool->stats.rents++;
     pool->stats.allocations++;

@@ -1,32 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stage.c: the table of targets, and playing one scenario in all worlds.
+ * stage.c: playing one scenario in all worlds of a target.
  */
 #include "target.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define TARGET(name) extern const struct target target_##name;
-#include "targets.def"
-#undef TARGET
-
-const struct target *const targets[] = {
-#define TARGET(name) &target_##name,
-#include "targets.def"
-#undef TARGET
-};
-
-const size_t num_targets = sizeof(targets) / sizeof(targets[0]);
-
-const struct target *target_find(const char *name)
-{
-    for (size_t i = 0; i < num_targets; i++) {
-        if (strcmp(targets[i]->name, name) == 0) {
-            return targets[i];
-        }
-    }
-    return NULL;
-}
 
 bool stage_init(struct stage *stage, const struct target *target, const struct pal_port *mutant)
 {

@@ -45,6 +45,10 @@ struct target {
     void (*play)(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario);
 };
 
+#define TARGET(name) extern const struct target target_##name;
+#include "targets.def"
+#undef TARGET
+
 extern const struct target *const targets[];
 extern const size_t num_targets;
 

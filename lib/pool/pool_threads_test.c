@@ -103,12 +103,13 @@ static void a_thread_that_ends_leaves_its_memory_to_the_others(void **state)
         on_thread(rent_and_release, world);
         if (i == 1)
             num_allocs = ledger_allocs(&world->ledger);
-        expect_size(stats_of(world->pool).idle_bytes, (world->hostile ? 100u : 128u) * 3, "idle after", i);
+        /* A hostile pool keeps from the next thread what this one returned last. */
+        expect_size(stats_of(world->pool).idle_bytes, world->hostile ? (i == 0 ? 300 : 400) : 384, "idle after", i);
     }
     assert_int_equal(ledger_allocs(&world->ledger), num_allocs);
     assert_int_equal(stats_of(world->pool).rents, 600);
     assert_int_equal(stats_of(world->pool).releases, 600);
-    assert_int_equal(stats_of(world->pool).allocations, 3);
+    assert_int_equal(stats_of(world->pool).allocations, world->hostile ? 4 : 3);
     ops->trim(world->pool);
     assert_int_equal(stats_of(world->pool).idle_bytes, 0);
 }

@@ -17,6 +17,7 @@ enum {
     POOL_NO_BUCKET = POOL_NUM_BUCKETS, /* exact, never kept */
     POOL_LEVEL_DEPTH = 2,              /* one call's input and output at a time */
     POOL_NUM_VISITS = 4,
+    POOL_LINE_LEN = 64,
     POOL_CHUNK_LOG2 = 4, /* the first chunk of the table has 16 slots, each further one twice as many */
     POOL_NUM_CHUNKS = 20,
     POOL_INDEX_BITS = 24, /* of a slot's number; above them stands its pool's id */
@@ -73,9 +74,11 @@ struct pal_pool {
     bool has_key;
     pthread_key_t key; /* the calling thread's pool_level */
     uint32_t id;
-    _Atomic uint64_t idle_bytes;
     _Atomic(struct pool_slot *) chunks[POOL_NUM_CHUNKS];
     struct pal_pool *next; /* under the registry's lock */
+
+    uint8_t apart[2][POOL_LINE_LEN]; /* what follows is written by all, what precedes is read */
+    _Atomic uint64_t idle_bytes;
 
     pthread_mutex_t lock; /* for all below */
     uint32_t num_chunks;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kernel_test.c: claims about lib/send on the kernel's sockets and files: numbers of segments, small buffers, signals,
- * peers that go away, deadlines, threads. large_test.c has what is beyond 2 GiB.
+ * peers that go away, deadlines, threads, more than 2 GiB. file_test.c has what only files can do.
  * It breaks when a claim needs the kernel to be fast: every wait here is for an event.
  */
 #include "kernel_test.h"
 
 #include <sched.h>
 
-enum { LIST_MAX = 2 * 2049 + 1, SOURCE_LEN = 1 << 19, BUFFER_LEN_MIN = 2048 };
+enum { LIST_MAX = 2 * 2049 + 1, SOURCE_LEN = 1 << 19, SMALL = 4096 };
 
 static uint8_t source[SOURCE_LEN];
 static uint8_t arrived[SOURCE_LEN];
@@ -92,7 +92,8 @@ static size_t calls_of(enum pal_send_way way, size_t num)
 static void any_number_of_segments_in_the_fewest_calls(void **state)
 {
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
             struct counter counter;
             struct pal_env env = counting_env(&counter);
@@ -121,7 +122,7 @@ static void any_number_of_segments_in_the_fewest_calls(void **state)
 /* Through buffers that hold a few segments; every third segment is of a file where the way takes files. */
 static void trickle(enum pal_send_way way, enum link_kind kind, size_t num, bool blocking)
 {
-    struct link link = link_open(kind, BUFFER_LEN_MIN);
+    struct link link = link_open(kind, SMALL);
     struct reader reader = reader_into_arrived(&link, 1000);
     size_t num_segments = make_list(num, 101);
     int file = file_of(source, SOURCE_LEN);
@@ -147,7 +148,8 @@ static void trickle(enum pal_send_way way, enum link_kind kind, size_t num, bool
 static void nothing_is_lost_through_small_buffers(void **state)
 {
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (int kind = 0; kind < NUM_LINKS; kind++) {
             for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
                 trickle(way, (enum link_kind)kind, counts[i], i % 2 == 0);
@@ -179,9 +181,10 @@ static void is_gone(enum pal_status status)
 static void a_peer_that_is_gone_is_an_error_without_a_signal(void **state)
 {
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (int kind = 0; kind < NUM_LINKS; kind++) {
-            struct link link = link_open((enum link_kind)kind, BUFFER_LEN_MIN);
+            struct link link = link_open((enum link_kind)kind, SMALL);
             uint64_t total;
 
             end_close(&link, 1);
@@ -214,9 +217,10 @@ static void *leave(void *argument)
 static void a_peer_that_leaves_midway_is_an_error_with_progress(void **state)
 {
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (int kind = 0; kind < NUM_LINKS; kind++) {
-            struct link link = link_open((enum link_kind)kind, BUFFER_LEN_MIN);
+            struct link link = link_open((enum link_kind)kind, SMALL);
             struct leaver leaver = {.socket = link.ends[1], .len = 1500};
             pthread_t thread;
             uint64_t total;
@@ -234,9 +238,10 @@ static void a_peer_that_leaves_midway_is_an_error_with_progress(void **state)
 static void a_peer_that_leaves_afterwards_changes_nothing(void **state)
 {
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (int kind = 0; kind < NUM_LINKS; kind++) {
-            struct link link = link_open((enum link_kind)kind, 0);
+            struct link link = link_open((enum link_kind)kind, SMALL);
             struct pal_send *send = begin_ok(pal_env_real(), way, link.ends[0], make_list(3, 5), UINT64_MAX);
             uint64_t total, again = 1;
 
@@ -262,7 +267,7 @@ struct pest {
     struct reader *reader;
 };
 
-/* Once the victim has nothing left to do but wait: signals until three were handled, and only then a reader. */
+/* The victim cannot end before there is a reader: signals until three were handled, and only then that. */
 static void *pester(void *argument)
 {
     struct pest *pest = argument;
@@ -279,11 +284,12 @@ static void *pester(void *argument)
 static void a_signal_amid_a_blocking_send_loses_nothing(void **state)
 {
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (int blocking_socket = 0; blocking_socket < 2; blocking_socket++) {
             struct counter counter;
             struct pal_env env = counting_env(&counter);
-            struct link link = link_open(LINK_UNIX, BUFFER_LEN_MIN);
+            struct link link = link_open(LINK_UNIX, SMALL);
             struct reader reader = reader_into_arrived(&link, 1000);
             struct pest pest = {&counter, pthread_self(), &reader};
             size_t num_segments = make_list(500, 1000);
@@ -318,10 +324,11 @@ static void the_deadline_ends_a_blocking_send(void **state)
     static const uint64_t wait_ns = 20000000;
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (int blocking_socket = 0; blocking_socket < 2; blocking_socket++) {
             const struct pal_env *env = pal_env_real();
-            struct link link = link_open(LINK_TCP, BUFFER_LEN_MIN);
+            struct link link = link_open(LINK_TCP, SMALL);
             struct reader reader = reader_into_arrived(&link, 1000);
             uint64_t deadline_ns = env->now_ns(NULL) + wait_ns, total;
             struct pal_send *send;
@@ -370,15 +377,15 @@ static void threads_on_one_socket_keep_the_order_of_begin(void **state)
 
     (void)state;
     for (int round = 0; round < 20; round++) {
-        struct link link = link_open(round % 2 == 0 ? LINK_UNIX : LINK_TCP, BUFFER_LEN_MIN);
+        struct link link = link_open(round % 2 == 0 ? LINK_UNIX : LINK_TCP, SMALL);
         struct reader reader = reader_into_arrived(&link, 4000);
         struct driver drivers[NUM_THREADS] = {0};
 
         for (size_t i = 0; i < NUM_THREADS; i++) {
             for (size_t j = 0; j < 20; j++)
                 list[j] = bytes_of(source + i * LEN + j * (LEN / 20), LEN / 20);
-            drivers[i].send = begin_ok(pal_env_real(), (enum pal_send_way)(i % PAL_SEND_NUM_WAYS), link.ends[0], 20,
-                                       UINT64_MAX);
+            drivers[i].send =
+                begin_ok(pal_env_real(), (enum pal_send_way)(i % PAL_SEND_NUM_WAYS), link.ends[0], 20, UINT64_MAX);
         }
         reader_start(&reader);
         for (size_t i = NUM_THREADS; i-- > 0;)
@@ -395,6 +402,63 @@ static void threads_on_one_socket_keep_the_order_of_begin(void **state)
     }
 }
 
+/* ---- more than 2 GiB ----------------------------------------------------------------------------------------------
+ */
+
+enum { PAGE_LEN = 1 << 20, NUM_PAGES = 2100 };
+
+/* One mebibyte, seen NUM_PAGES times in a row: a segment longer than any call takes, in little memory. */
+static uint8_t *repeated_memory(void)
+{
+    size_t len = (size_t)PAGE_LEN * NUM_PAGES;
+    int file = memfd_create("paldiff-send-test", 0);
+    uint8_t *memory = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    assert_true(file >= 0 && memory != MAP_FAILED);
+    assert_int_equal(write(file, source, PAGE_LEN / 2), PAGE_LEN / 2);
+    assert_int_equal(write(file, source, PAGE_LEN / 2), PAGE_LEN / 2);
+    for (size_t i = 0; i < NUM_PAGES; i++) {
+        void *at = memory + i * PAGE_LEN;
+
+        assert_ptr_equal(mmap(at, PAGE_LEN, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0), at);
+    }
+    close(file);
+    return memory;
+}
+
+/* Not by copied, and not copied by auto: that takes the whole length in memory. */
+static void more_than_2_gib_arrive_in_full(void **state)
+{
+    uint8_t *memory = repeated_memory();
+    uint64_t total = (uint64_t)PAGE_LEN * NUM_PAGES;
+
+    (void)state;
+    for (int row = 0; row < 3; row++) {
+        static const enum pal_send_way row_ways[] = {PAL_SEND_SEQUENTIAL, PAL_SEND_GATHERED, PAL_SEND_AUTO};
+        struct link link = link_open(row == 0 ? LINK_UNIX : LINK_TCP, 0);
+        struct reader reader = {.socket = link.ends[1], .chunk = 1 << 20, .period = source, .period_len = SOURCE_LEN};
+        size_t num_segments = 2;
+        struct pal_send *send;
+        uint64_t sent;
+
+        /* Sequential: one segment beyond 2 GiB, behind a short one. Else: 2100 segments over the same mebibyte. */
+        list[0] = bytes_of(source, 5);
+        list[1] = bytes_of(memory + 5, total - 5);
+        for (size_t i = 0; row > 0 && i < NUM_PAGES; i++, num_segments = NUM_PAGES)
+            list[i] = bytes_of(memory, PAGE_LEN);
+        reader_start(&reader);
+        send = begin_ok(pal_env_real(), row_ways[row], link.ends[0], num_segments, UINT64_MAX);
+        assert_int_equal(drive(send, &sent, link.ends[0], true), PAL_OK);
+        pal_send_reference.end(send);
+        reader_join(&reader, &link);
+        assert_int_equal(sent, total);
+        assert_int_equal(reader.total, total);
+        assert_int_equal(reader.num_wrong, 0);
+        link_close(&link);
+    }
+    munmap(memory, total);
+}
+
 int main(void)
 {
     const struct CMUnitTest claims[] = {
@@ -406,6 +470,7 @@ int main(void)
         cmocka_unit_test_setup(a_signal_amid_a_blocking_send_loses_nothing, setup),
         cmocka_unit_test_setup(the_deadline_ends_a_blocking_send, setup),
         cmocka_unit_test_setup(threads_on_one_socket_keep_the_order_of_begin, setup),
+        cmocka_unit_test_setup(more_than_2_gib_arrive_in_full, setup),
     };
 
     return cmocka_run_group_tests_name("kernel", claims, NULL, NULL);

@@ -42,7 +42,8 @@ static void as_few_calls_as_the_kernel_allows(void **state)
     static struct script script;
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
             struct pal_env env = script_env(&script);
             struct pal_send *send;
@@ -65,7 +66,8 @@ static void short_writes_in_a_long_list_lose_nothing(void **state)
     static struct script script;
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (size_t taken = 1; taken <= 4099; taken = taken * 3 / 2 + 1) {
             struct pal_env env = script_env(&script);
             struct pal_send *send;
@@ -89,7 +91,8 @@ static void empties_do_not_count(void **state)
     static struct script script;
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         struct pal_env env = script_env(&script);
         struct pal_send *send;
 
@@ -115,7 +118,8 @@ static void a_lower_limit_of_iovecs_is_found(void **state)
     static struct script script;
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
             struct pal_env env = script_env(&script);
             struct pal_send *send;
@@ -173,13 +177,19 @@ static void send_made_up(enum pal_send_way way, uint64_t len)
 /* By no way that copies: there is no such memory. */
 static void totals_beyond_one_call_are_cut(void **state)
 {
-    static const uint64_t lens[] = {
-        TEST_CALL_LEN_MAX - 13, TEST_CALL_LEN_MAX - 12, TEST_CALL_LEN_MAX - 11, TEST_CALL_LEN_MAX,
-        TEST_CALL_LEN_MAX + 1u, 1ull << 31,             1ull << 32,             (1ull << 32) + 1,
-        1ull << 63};
+    static const uint64_t lens[] = {TEST_CALL_LEN_MAX - 13,
+                                    TEST_CALL_LEN_MAX - 12,
+                                    TEST_CALL_LEN_MAX - 11,
+                                    TEST_CALL_LEN_MAX,
+                                    TEST_CALL_LEN_MAX + 1u,
+                                    1ull << 31,
+                                    1ull << 32,
+                                    (1ull << 32) + 1,
+                                    1ull << 63};
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (size_t i = 0; way != PAL_SEND_COPIED && i < sizeof(lens) / sizeof(lens[0]); i++)
             send_made_up(way, lens[i]);
     }
@@ -190,7 +200,8 @@ static void file_regions_beyond_one_call_are_cut(void **state)
     static struct script script;
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         struct pal_env env = script_env(&script);
         uint64_t len = (1ull << 33) + 1;
 
@@ -218,7 +229,8 @@ static void no_memory_leaves_nothing_behind(void **state)
 
     (void)state;
     for (int pooled = 0; pooled < 2; pooled++) {
-        FOR_EACH_WAY(way) {
+        FOR_EACH_WAY(way)
+        {
             size_t fail = 0;
             enum pal_status status;
 
@@ -258,9 +270,8 @@ static void auto_copies_only_many_small_segments(void **state)
     static const struct {
         size_t num, len;
         bool copies;
-    } rows[] = {{1, 1, false},     {8, 10, false},    {9, 10, true},      {9, 1023, true},
-                {9, 1024, true},   {9, 1025, false},  {50, 10000, false}, {1024, 1024, true},
-                {1025, 1024, false}};
+    } rows[] = {{1, 1, false},    {8, 10, false},     {9, 10, true},      {9, 1023, true},    {9, 1024, true},
+                {9, 1025, false}, {50, 10000, false}, {1024, 1024, true}, {1025, 1024, false}};
     static struct script script;
 
     (void)state;
@@ -320,7 +331,8 @@ static void all_at_once_needs_no_heap_for_eight_segments(void **state)
     static struct script script;
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (size_t num = 0; num <= 9; num++) {
             struct pal_env env = script_env(&script);
             uint64_t progress = 0;

@@ -38,7 +38,8 @@ static void an_error_comes_with_its_progress_and_stays(void **state)
     struct pal_segment list[3];
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (size_t taken = 0; taken < MIXED_LEN; taken++) {
             for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
                 struct pal_env env = script_env(&script);
@@ -63,7 +64,8 @@ static void a_full_kernel_is_reported_and_can_be_tried_again(void **state)
     struct pal_segment list[3];
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (size_t taken = 0; taken < MIXED_LEN; taken++) {
             struct pal_env env = script_env(&script);
             struct pal_send *send = begin_ok(&env, way, list, mixed_list(list, way));
@@ -90,7 +92,8 @@ static void a_callee_that_claims_too_much_or_nothing_is_an_error(void **state)
     struct pal_segment list[3];
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (size_t taken = 0; taken < MIXED_LEN; taken++) {
             for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
                 struct pal_env env = script_env(&script);
@@ -113,7 +116,8 @@ static void a_file_that_shrank_is_truncated_with_the_exact_count(void **state)
     struct pal_segment list[3] = {bytes_of(text, 3), region_of(FILE_FIRST, 2, 0), bytes_of(text, 2)};
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (uint64_t len = 0; takes_files(way) && len <= FILE_CAP + 1; len++) {
             struct pal_env env = script_env(&script);
             struct pal_send *send = begin_ok(&env, way, list, 3);
@@ -189,7 +193,8 @@ static void a_bad_segment_is_named_before_anything_is_sent(void **state)
     static struct script script;
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
             struct pal_env env = script_env(&script);
 
@@ -208,7 +213,8 @@ static void a_sum_that_overflows_is_too_long(void **state)
     size_t bad = 12345;
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         struct pal_env env = script_env(&script);
 
         assert_int_equal(pal_send_reference.begin(&env, &send, &bad, way, SOCKET, list, 4, UINT64_MAX), PAL_TOO_LONG);
@@ -229,7 +235,8 @@ static void bad_arguments_blame_no_segment(void **state)
     uint64_t progress = 1;
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         bad = 0;
         assert_int_equal(pal_send_reference.begin(&env, &send, &bad, way, -1, list, 1, UINT64_MAX), PAL_BAD_ARGUMENT);
         assert_true(bad == SIZE_MAX);
@@ -255,7 +262,8 @@ static void an_empty_list_is_done_without_a_call(void **state)
     struct pal_segment full[1] = {bytes_of(text, 1)};
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         struct pal_env env = script_env(&script);
         struct pal_send *before = begin_ok(&env, way, full, 1);
         struct pal_send *send = begin_ok(&env, way, list, takes_files(way) ? 4 : 2);
@@ -281,7 +289,8 @@ static void the_deadline_is_the_operations_not_the_calls(void **state)
     struct pal_segment list[3];
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         struct pal_env env = script_env(&script);
         struct pal_send *send = NULL;
         size_t num = mixed_list(list, way), bad;
@@ -299,7 +308,8 @@ static void the_deadline_is_the_operations_not_the_calls(void **state)
         assert_int_equal(script.num_calls, 8);
         assert_int_equal(script.num_rented, 0);
         pal_send_reference.end(send);
-        /* Passed before the first call, also where it is not blocking, and in the queue; an empty list needs no time. */
+        /* Passed before the first call, also where it is not blocking, and in the queue; an empty list needs no time.
+         */
         assert_int_equal(pal_send_reference.begin(&env, &send, &bad, way, SOCKET, list, num, 40), PAL_OK);
         struct pal_send *next = NULL;
         assert_int_equal(pal_send_reference.begin(&env, &next, &bad, way, SOCKET, list, num, 39), PAL_OK);
@@ -321,7 +331,8 @@ static void a_cancelled_operation_makes_no_call_and_frees_the_next(void **state)
     struct pal_segment list[3];
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         for (size_t taken = 0; taken <= MIXED_LEN; taken++) {
             struct pal_env env = script_env(&script);
             size_t num = mixed_list(list, way);
@@ -352,7 +363,8 @@ static void operations_on_one_socket_are_served_in_order(void **state)
                                   bytes_of(text + 6, 2)};
 
     (void)state;
-    FOR_EACH_WAY(way) {
+    FOR_EACH_WAY(way)
+    {
         struct pal_env env = script_env(&script), other_env = script_env(&other_script);
         struct pal_send *sends[4], *elsewhere = NULL;
         uint64_t progress;

@@ -17,7 +17,7 @@ struct list {
     bool has_file;
     uint8_t stream[TOTAL_MAX]; /* the plain concatenation */
     size_t total;
-    uint32_t ends; /* bit i: a segment ends before byte i */
+    uint32_t ends;      /* bit i: a segment ends before byte i */
     uint32_t file_ends; /* the same, where a file is on either side */
 };
 

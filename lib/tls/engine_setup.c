@@ -5,6 +5,7 @@
  */
 #include "engine_ssl.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include <openssl/rand.h>
@@ -139,8 +140,7 @@ static bool configure(SSL_CTX *made)
     SSL_CTX_set_alpn_select_cb(made, select_alpn, NULL);
     SSL_CTX_set_info_callback(made, note_alert);
     return SSL_CTX_set_tlsext_ticket_key_cb(made, seal_ticket) == 1 && SSL_CTX_set_cipher_list(made, suites) == 1 &&
-           SSL_CTX_set1_curves_list(made, "X25519:P-256:P-384") == 1 &&
-           SSL_CTX_set_session_id_context(made, (const uint8_t *)"paldiff", 7) == 1;
+           SSL_CTX_set1_curves_list(made, "X25519:P-256:P-384") == 1;
 }
 
 bool tls_engine_start(void)
@@ -198,31 +198,24 @@ static unsigned psk_server(SSL *ssl, const char *identity, uint8_t *key, unsigne
 
 /* ---- credentials ---------------------------------------------------------------------------------------------------------- */
 
-void tls_setup_certificates_free(STACK_OF(X509) *stack)
+void tls_setup_certificates_release(struct tls_certificates *certificates)
 {
-    sk_X509_pop_free(stack, X509_free);
+    while (certificates->len > 0)
+        X509_free(certificates->items[--certificates->len]);
 }
 
-enum tls_event tls_setup_certificates(STACK_OF(X509) **out, struct pal_view der)
+enum tls_event tls_setup_certificates(struct tls_certificates *out, struct pal_view der)
 {
-    STACK_OF(X509) *stack;
+    while (der.len > 0) {
+        X509 *certificate = out->len < TLS_CERTIFICATES_MAX ? tls_own_certificate(&der) : NULL;
 
-    *out = NULL;
-    if (der.len == 0)
-        return TLS_DONE;
-    stack = sk_X509_new_null();
-    while (stack != NULL && der.len > 0) {
-        X509 *certificate = tls_own_certificate(&der);
-
-        if (certificate == NULL || sk_X509_push(stack, certificate) == 0) {
-            X509_free(certificate);
-            tls_setup_certificates_free(stack);
+        if (certificate == NULL) {
             ERR_clear_error();
             return TLS_BAD_ARGUMENT;
         }
+        out->items[out->len++] = certificate;
     }
-    *out = stack;
-    return stack != NULL ? TLS_DONE : TLS_NO_MEMORY;
+    return TLS_DONE;
 }
 
 /* Keys for tickets follow from what only the server knows, so that every endpoint with the same identity opens them, and
@@ -242,44 +235,46 @@ static bool derive_ticket_keys(struct tls_engine *engine, struct pal_view secret
     return true;
 }
 
-enum tls_event tls_setup_identity(struct tls_engine *engine, STACK_OF(X509) *chain, struct pal_view private_key)
+enum tls_event tls_setup_identity(struct tls_engine *engine, const struct tls_certificates *chain,
+                                  struct pal_view private_key)
 {
     EVP_PKEY *key;
     bool ok;
 
-    if (chain == NULL)
+    if (chain->len == 0)
         return TLS_DONE;
     key = tls_own_key(private_key);
     if (key == NULL)
         return TLS_BAD_ARGUMENT;
-    ok = SSL_use_certificate(engine->ssl, sk_X509_value(chain, 0)) == 1 && SSL_use_PrivateKey(engine->ssl, key) == 1;
+    ok = SSL_use_certificate(engine->ssl, chain->items[0]) == 1 && SSL_use_PrivateKey(engine->ssl, key) == 1;
     EVP_PKEY_free(key);
     if (!ok)
         return TLS_BAD_ARGUMENT;
-    for (int i = 1; i < (int)sk_X509_num(chain); i++) {
-        if (SSL_add1_chain_cert(engine->ssl, sk_X509_value(chain, i)) != 1)
+    for (size_t i = 1; i < chain->len; i++) {
+        if (SSL_add1_chain_cert(engine->ssl, chain->items[i]) != 1)
             return TLS_BROKEN;
     }
     return derive_ticket_keys(engine, private_key) ? TLS_DONE : TLS_BROKEN;
 }
 
-static bool set_verification(struct tls_engine *engine, const struct pal_tls_config *config, STACK_OF(X509) *trusted)
+static bool set_verification(struct tls_engine *engine, const struct pal_tls_config *config,
+                             const struct tls_certificates *trusted)
 {
-    bool ask = engine->server ? config->require_peer : trusted != NULL;
+    bool ask = engine->server ? config->require_peer : trusted->len > 0;
     X509_STORE *store;
 
     if (!ask)
         return true;
     SSL_set_verify(engine->ssl, SSL_VERIFY_PEER | (engine->server ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
-                   trusted == NULL ? verify_nothing : NULL);
+                   trusted->len == 0 ? verify_nothing : NULL);
     X509_VERIFY_PARAM_set_time(SSL_get0_param(engine->ssl), engine->env->unix_time(engine->env->context));
-    if (trusted == NULL)
+    if (trusted->len == 0)
         return true;
     store = X509_STORE_new();
     if (store == NULL)
         return false;
-    for (int i = 0; i < (int)sk_X509_num(trusted); i++) {
-        if (X509_STORE_add_cert(store, sk_X509_value(trusted, i)) != 1) {
+    for (size_t i = 0; i < trusted->len; i++) {
+        if (X509_STORE_add_cert(store, trusted->items[i]) != 1) {
             X509_STORE_free(store);
             return false;
         }
@@ -360,10 +355,12 @@ enum tls_event tls_setup_session(struct tls_engine *engine, const struct pal_tls
         SSL_set_cert_cb(engine->ssl, ask_identity, NULL);
     if (SSL_set_min_proto_version(engine->ssl, config->version_min) != 1 ||
         SSL_set_max_proto_version(engine->ssl, version_max) != 1 ||
-        !set_verification(engine, config, credentials->trusted) ||
-        !set_names(engine, config, credentials->trusted != NULL) || !set_psk(engine, config))
+        /* A client with one would refuse its own external PSK: OpenSSL makes that a session without. */
+        (engine->server && SSL_set_session_id_context(engine->ssl, (const uint8_t *)"paldiff", 7) != 1) ||
+        !set_verification(engine, config, &credentials->trusted) ||
+        !set_names(engine, config, credentials->trusted.len > 0) || !set_psk(engine, config))
         return TLS_BROKEN;
-    event = tls_setup_identity(engine, credentials->chain, config->identity.private_key);
+    event = tls_setup_identity(engine, &credentials->chain, config->identity.private_key);
     if (event == TLS_DONE)
         event = set_ticket(engine, config->ticket);
     return event;

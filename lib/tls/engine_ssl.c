@@ -5,6 +5,7 @@
  */
 #include "engine_ssl.h"
 
+#include <limits.h>
 #include <string.h>
 
 struct tls_engine *tls_of(const SSL *ssl)
@@ -79,7 +80,7 @@ static enum tls_event open_ssl(struct tls_engine *engine, const struct pal_tls_c
 enum tls_event tls_engine_open(const struct pal_env *env, struct tls_engine **out, const struct pal_tls_config *config,
                                const struct tls_transport *transport)
 {
-    struct tls_credentials credentials = {NULL, NULL};
+    struct tls_credentials credentials = {{{NULL}, 0}, {{NULL}, 0}};
     struct tls_engine *engine = NULL;
     enum tls_event event;
 
@@ -107,8 +108,8 @@ enum tls_event tls_engine_open(const struct pal_env *env, struct tls_engine **ou
     }
 done:
     tls_engine_close(engine);
-    tls_setup_certificates_free(credentials.chain);
-    tls_setup_certificates_free(credentials.trusted);
+    tls_setup_certificates_release(&credentials.chain);
+    tls_setup_certificates_release(&credentials.trusted);
     return event;
 }
 
@@ -134,17 +135,17 @@ void tls_engine_close(struct tls_engine *engine)
 
 enum tls_event tls_engine_set_identity(struct tls_engine *engine, const struct pal_tls_identity *identity)
 {
-    STACK_OF(X509) *chain;
+    struct tls_certificates chain = {{NULL}, 0};
     enum tls_event event;
 
     if (!engine->late || engine->identified || engine->finished)
         return TLS_BAD_STATE;
     event = tls_setup_certificates(&chain, identity->chain);
-    if (event != TLS_DONE)
-        return event;
-    begin(engine);
-    event = tls_leave(tls_setup_identity(engine, chain, identity->private_key));
-    tls_setup_certificates_free(chain);
+    if (event == TLS_DONE) {
+        begin(engine);
+        event = tls_leave(tls_setup_identity(engine, &chain, identity->private_key));
+    }
+    tls_setup_certificates_release(&chain);
     engine->identified = event == TLS_DONE;
     return event;
 }

@@ -84,21 +84,30 @@ void tls_own_allow_renegotiation(SSL *ssl);
 
 /* ---- engine_setup.c ------------------------------------------------------------------------------------------------- */
 
-/* tls_credentials: certificates and key as objects; {0} is none. */
+enum { TLS_CERTIFICATES_MAX = 16 };
+
+/* tls_certificates: references; {0} is none. */
+struct tls_certificates {
+    X509 *items[TLS_CERTIFICATES_MAX];
+    size_t len;
+};
+
+/* tls_credentials: a chain, leaf first, and who is trusted. */
 struct tls_credentials {
-    STACK_OF(X509) *chain;   /* leaf first, or NULL */
-    STACK_OF(X509) *trusted; /* or NULL */
+    struct tls_certificates chain;
+    struct tls_certificates trusted;
 };
 
 /* tls_setup_context: the process's SSL_CTX. */
 SSL_CTX *tls_setup_context(void);
 
-/* tls_setup_certificates: `der` as a stack that came from outside of tls_enter; an empty one is NULL. TLS_BAD_ARGUMENT. */
-enum tls_event tls_setup_certificates(STACK_OF(X509) **out, struct pal_view der);
-void tls_setup_certificates_free(STACK_OF(X509) *stack);
+/* tls_setup_certificates: reads `der` into *out, which is {0}; outside of tls_enter. TLS_BAD_ARGUMENT. */
+enum tls_event tls_setup_certificates(struct tls_certificates *out, struct pal_view der);
+void tls_setup_certificates_release(struct tls_certificates *certificates);
 
 /* tls_setup_identity, tls_setup_session: what one SSL is told, between tls_enter and tls_leave. */
-enum tls_event tls_setup_identity(struct tls_engine *engine, STACK_OF(X509) *chain, struct pal_view private_key);
+enum tls_event tls_setup_identity(struct tls_engine *engine, const struct tls_certificates *chain,
+                                  struct pal_view private_key);
 enum tls_event tls_setup_session(struct tls_engine *engine, const struct pal_tls_config *config,
                                  const struct tls_credentials *credentials);
 BIO *tls_setup_transport(struct tls_engine *engine);
