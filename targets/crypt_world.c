@@ -166,8 +166,7 @@ static void call(struct crypt_world *world, const struct step *step, struct trac
 
 static void write_key(struct crypt_world *world, const struct step *step)
 {
-    struct pal_view bytes =
-        crypt_text(world, scenario_field_bytes(world->player.scenario, step, 1), step->number[2]);
+    struct pal_view bytes = crypt_text(world, scenario_field_bytes(world->player.scenario, step, 1), step->number[2]);
     bytes.len = bytes.len < CRYPT_KEY_LEN_MAX ? bytes.len : CRYPT_KEY_LEN_MAX;
     crypt_register_write(world, step->number[0], bytes);
 }
