@@ -3,6 +3,7 @@
  */
 #include "pool.h"
 #include "ports.h"
+#include "send.h"
 
 const struct pal_port *pal_port_reference(void)
 {
@@ -13,6 +14,7 @@ const struct pal_port *pal_port_reference(void)
         .env_random = true,
         .env_clock = true,
         .pool = &pal_pool_reference,
+        .send = &pal_send_reference,
     };
     return &port;
 }

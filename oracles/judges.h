@@ -14,6 +14,8 @@ judge_fn judge_key_wiped, judge_no_alloc, judge_one_setup, judge_balance; /* jud
 
 judge_fn judge_zero, judge_exclusive, judge_release, judge_clear, judge_pool_balance, judge_reuse; /* judges_pool.c */
 
+judge_fn judge_begin, judge_order, judge_progress, judge_send, judge_bounded, judge_no_heap; /* judges_send.c */
+
 /* verdict_held: one more step was looked at and was right. */
 void verdict_held(struct verdict *out);
 

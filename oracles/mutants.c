@@ -18,6 +18,7 @@ const size_t num_mutants = sizeof(mutants) / sizeof(mutants[0]);
 const struct pal_hmac_ops *mutant_good_hmac[PAL_NUM_MODES];
 const struct pal_aead_ops *mutant_good_aead[PAL_NUM_MODES];
 const struct pal_pool_ops *mutant_good_pool;
+const struct pal_send_ops *mutant_good_send;
 static atomic_uint_fast64_t fired;
 
 const struct mutant *mutant_find(const char *name)
@@ -52,6 +53,11 @@ const struct pal_port *mutant_port(const struct mutant *mutant, const struct pal
     if (good->pool != NULL) {
         tables.pool = *good->pool;
         port.pool = &tables.pool;
+    }
+    mutant_good_send = good->send;
+    if (good->send != NULL) {
+        tables.send = *good->send;
+        port.send = &tables.send;
     }
     mutant->install(&tables);
     fired = 0;

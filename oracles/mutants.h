@@ -12,6 +12,7 @@ struct mutant_tables {
     struct pal_hmac_ops hmac[PAL_NUM_MODES];
     struct pal_aead_ops aead[PAL_NUM_MODES];
     struct pal_pool_ops pool;
+    struct pal_send_ops send;
 };
 
 typedef void mutant_fn(struct mutant_tables *tables);
@@ -46,6 +47,7 @@ uint64_t mutant_fired(void);
 extern const struct pal_hmac_ops *mutant_good_hmac[PAL_NUM_MODES];
 extern const struct pal_aead_ops *mutant_good_aead[PAL_NUM_MODES];
 extern const struct pal_pool_ops *mutant_good_pool;
+extern const struct pal_send_ops *mutant_good_send;
 void mutant_fire(void);
 
 #endif

@@ -69,7 +69,9 @@ size_t evidence_compared(const struct evidence *evidence)
 bool rule_binds(const struct rule *rule, const char *area)
 {
     bool crypt = strcmp(area, "hmac") == 0 || strcmp(area, "aead") == 0;
-    return strcmp(rule->area, area) == 0 || (crypt && strcmp(rule->area, "crypt") == 0);
+    bool packets = strcmp(area, "packets") == 0;
+    return strcmp(rule->area, area) == 0 || (crypt && strcmp(rule->area, "crypt") == 0) ||
+           (packets && strcmp(rule->area, "send") == 0);
 }
 
 const struct rule *rule_find(const char *id)

@@ -30,6 +30,21 @@ enum release_kind {
     RELEASE_FOREIGN /* nothing that this pool lent */
 };
 
+/* send_kind: which call of the send table a step made. */
+enum send_kind { SEND_NONE, SEND_BEGIN, SEND_RESUME, SEND_QUEUED /* a resume behind an unfinished operation */ };
+
+/* send_class: what is most likely to spoil a resume; one rule each. In order of priority. */
+enum send_class {
+    SEND_CLASS_NONE,
+    SEND_CLASS_SNAPSHOT,  /* the caller's list was scribbled on after begin */
+    SEND_CLASS_TRUNCATED, /* a file of the list shrank */
+    SEND_CLASS_FAILURE,   /* the socket failed, lied, or timed out in this step */
+    SEND_CLASS_RETRY,     /* goes on within the list */
+    SEND_CLASS_FILE,      /* the list has file regions */
+    SEND_CLASS_EMPTIES,   /* the list has empty segments, or none */
+    SEND_CLASS_PLAIN
+};
+
 /* trace_role: what a step is to a rule, whatever the area calls it. */
 enum trace_role {
     ROLE_OTHER,   /* the caller's own doing: sets a key, chooses a thread */

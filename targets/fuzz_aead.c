@@ -4,6 +4,7 @@
  * rules aead.* and crypt.*. It does not check timing, nor nonces for being used twice: that is the caller's doing.
  */
 #include "crypt_world.h"
+#include "ports.h"
 
 #include <string.h>
 
@@ -317,6 +318,7 @@ const struct target target_aead = {
     .language = &language,
     .num_worlds = CRYPT_WORLDS,
     .worlds = crypt_worlds,
+    .mutated = pal_port_openssl,
     .input_len_max = 144,
     .alarm_mutant = "aead_pointer_compare",
     .alarm_scenario = "paldiff aead 1\nseal key=0\npoke reg=0 at=3\nseal key=0\n",

@@ -4,6 +4,7 @@
  * against a third implementation: vectors_test does.
  */
 #include "crypt_world.h"
+#include "ports.h"
 
 enum { OP_DIGEST, OP_START, OP_UPDATE, OP_FINISH, NUM_OWN };
 
@@ -126,6 +127,7 @@ const struct target target_hmac = {
     .language = &language,
     .num_worlds = CRYPT_WORLDS,
     .worlds = crypt_worlds,
+    .mutated = pal_port_openssl,
     .input_len_max = 144,
     .alarm_mutant = "hmac_pointer_compare",
     .alarm_scenario = "paldiff hmac 1\ndigest key=0\npoke reg=0 at=3\ndigest key=0\n",

@@ -411,6 +411,7 @@ const struct target target_pool = {
     .language = &language,
     .num_worlds = POOL_WORLDS,
     .worlds = worlds,
+    .mutated = pal_port_reference,
     .input_len_max = 40,
     .alarm_mutant = "pool_second_return_accepted",
     .alarm_scenario = "paldiff pool 1\nrent\nkeep\nrelease\nrelease-copy\n",

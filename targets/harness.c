@@ -22,7 +22,7 @@ bool harness_mutant(const struct pal_port **out, const struct target *target, co
                       target->name, name);
         return false;
     }
-    const struct pal_port *good = target->worlds[0].port();
+    const struct pal_port *good = target->mutated();
     *out = good != NULL ? mutant_port(mutant, good) : NULL;
     return *out != NULL;
 }

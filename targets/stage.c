@@ -14,7 +14,7 @@ bool stage_init(struct stage *stage, const struct target *target, const struct p
     for (size_t i = 0; i < target->num_worlds; i++) {
         const struct world_spec *spec = &target->worlds[i];
         struct world *world = &stage->worlds[i];
-        bool mutated = mutant != NULL && spec->port == target->worlds[0].port;
+        bool mutated = mutant != NULL && spec->port == target->mutated;
         world->spec = spec;
         world->port = mutated ? mutant : spec->port();
         world->mode = spec->mode;

@@ -37,6 +37,7 @@ struct target {
     const struct language *language;
     size_t num_worlds;
     const struct world_spec *worlds;
+    const struct pal_port *(*mutated)(void); /* the port that a mutant stands in for, in all worlds that have it */
     size_t input_len_max;     /* about 8 operations of random bytes; longer inputs add time, not coverage */
     const char *alarm_mutant; /* what a start-up self-test plants, and the scenario that must find it */
     const char *alarm_scenario;

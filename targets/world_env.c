@@ -136,7 +136,7 @@ static enum pal_status world_random(void *context, uint8_t *out, size_t len)
 static uint64_t world_now_ns(void *context)
 {
     const struct world_env *world = context;
-    return world->step * 1000000u;
+    return world->transport != NULL ? world->transport->now_ns : world->step * 1000000u;
 }
 
 static int64_t world_unix_time(void *context)
@@ -156,6 +156,66 @@ void world_env_init(struct world_env *world)
     world->env.unix_time = world_unix_time;
 }
 
+/* Rentals are blocks of their own; a handle is right as long as its block is there. */
+static enum pal_status world_rent(void *context, struct pal_buffer *out, size_t min_cap)
+{
+    struct world_env *world = context;
+    size_t cap = min_cap > 0 ? min_cap : 1;
+    uint8_t *data = world_alloc(world, cap);
+    world->allocations--;
+    world->rents++;
+    if (data == NULL) {
+        return PAL_NO_MEMORY;
+    }
+    *out = (struct pal_buffer){data, cap, 1, world->rents};
+    return PAL_OK;
+}
+
+static enum pal_status world_release(void *context, struct pal_buffer *buffer, bool clear)
+{
+    (void)clear;
+    world_free(context, buffer->data);
+    *buffer = (struct pal_buffer){0};
+    return PAL_OK;
+}
+
+static enum pal_status world_sendmsg(void *context, size_t *out_sent, int socket, const struct iovec *segments,
+                                     size_t num_segments, int flags)
+{
+    const struct world_env *world = context;
+    return transport_sendmsg(world->transport, out_sent, socket, segments, num_segments, flags);
+}
+
+static enum pal_status world_sendfile(void *context, size_t *out_sent, int socket, int file, uint64_t offset,
+                                      size_t len)
+{
+    const struct world_env *world = context;
+    return transport_sendfile(world->transport, out_sent, socket, file, offset, len);
+}
+
+static enum pal_status world_file_size(void *context, uint64_t *out_size, int file)
+{
+    const struct world_env *world = context;
+    return transport_file_size(world->transport, out_size, file);
+}
+
+static enum pal_status world_wait(void *context, int socket, uint64_t deadline_ns)
+{
+    const struct world_env *world = context;
+    return transport_wait(world->transport, socket, deadline_ns);
+}
+
+void world_env_connect(struct world_env *world, struct transport *transport)
+{
+    world->transport = transport;
+    world->env.rent = world_rent;
+    world->env.release = world_release;
+    world->env.sendmsg = world_sendmsg;
+    world->env.sendfile = world_sendfile;
+    world->env.file_size = world_file_size;
+    world->env.wait_writable = world_wait;
+}
+
 void world_env_deinit(struct world_env *world)
 {
     world->num_watched = 0;
@@ -169,6 +229,7 @@ void world_env_step(struct world_env *world, uint64_t step)
     world->step = step;
     world->draws = 0;
     world->allocations = 0;
+    world->rents = 0;
     world->freed_keys = 0;
     world->faulted = false;
 }

@@ -5,7 +5,7 @@
 #ifndef PALDIFF_WORLD_ENV_H
 #define PALDIFF_WORLD_ENV_H
 
-#include "pal.h"
+#include "transport.h"
 
 #define WATCHED_KEYS_MAX 8u
 
@@ -22,12 +22,18 @@ struct world_env {
     uint32_t fail_random;
     bool faulted; /* an allocation was refused since world_env_step */
     uint64_t step;
-    uint64_t draws; /* since world_env_step */
+    uint64_t draws;              /* since world_env_step */
+    struct transport *transport; /* NULL where the area has none: its functions are then NULL as well */
+    uint32_t rents;              /* since world_env_step; not among `allocations` */
     size_t num_watched;
     struct pal_view watched[WATCHED_KEYS_MAX]; /* keys that freed memory is searched for */
 };
 
 void world_env_init(struct world_env *world);
+
+/* world_env_connect: gives the environment a transport (the caller's), its clock, and a pool that never uses memory
+ * twice. */
+void world_env_connect(struct world_env *world, struct transport *transport);
 
 /* world_env_deinit: frees what the port did not give back. */
 void world_env_deinit(struct world_env *world);

@@ -162,11 +162,16 @@ static enum pal_status real_sendfile(void *context, size_t *out_sent, int socket
     return error == 0 ? PAL_OK : status_of_errno(error);
 }
 
+/* A file that cannot be read has no size either: sendfile(2) would say so only after the bytes before it were sent. */
 static enum pal_status real_file_size(void *context, uint64_t *out_size, int file)
 {
     struct stat about;
+    int mode = fcntl(file, F_GETFL);
 
     (void)context;
+    if (mode < 0 || (mode & O_PATH) != 0 || (mode & O_ACCMODE) == O_WRONLY) {
+        return PAL_BAD_ARGUMENT;
+    }
     if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
         return PAL_BAD_ARGUMENT;
     }

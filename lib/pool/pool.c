@@ -39,7 +39,7 @@ static void count_release(struct pal_pool *pool, struct pool_level *level, size_
     count(&counts->released_bytes, cap, level != NULL);
 }
 
-/* Returns are read before rents: what was returned was rented before, so no difference is negative. */
+/* Rents are read last: what was returned or allocated was counted as rented before, so no difference is negative. */
 static void pool_stats(struct pal_pool *pool, struct pal_pool_stats *out)
 {
     struct pal_pool_stats stats = {.idle_bytes_max = pool->idle_bytes_max};
@@ -48,17 +48,17 @@ static void pool_stats(struct pal_pool *pool, struct pal_pool_stats *out)
     pthread_mutex_lock(&pool->lock);
     stats.releases = atomic_load(&pool->counts.releases);
     released_bytes = atomic_load(&pool->counts.released_bytes);
+    stats.allocations = atomic_load(&pool->counts.allocations);
     for (struct pool_level *level = pool->levels; level != NULL; level = level->next) {
         stats.releases += atomic_load(&level->counts.releases);
         released_bytes += atomic_load(&level->counts.released_bytes);
+        stats.allocations += atomic_load(&level->counts.allocations);
     }
     stats.rents = atomic_load(&pool->counts.rents);
     stats.rented_bytes = atomic_load(&pool->counts.rented_bytes);
-    stats.allocations = atomic_load(&pool->counts.allocations);
     for (struct pool_level *level = pool->levels; level != NULL; level = level->next) {
         stats.rents += atomic_load(&level->counts.rents);
         stats.rented_bytes += atomic_load(&level->counts.rented_bytes);
-        stats.allocations += atomic_load(&level->counts.allocations);
     }
     stats.rented_bytes -= released_bytes;
     stats.refusals = pool->num_refusals;
@@ -188,6 +188,7 @@ enum pal_status pool_release(struct pal_pool *pool, struct pal_buffer *buffer, b
         pool_refused(pool, judge(pool, slot, buffer), slot, buffer, from);
         return PAL_REFUSED;
     }
+    assert(buffer->data != NULL);
     if (clear)
         wipe(buffer->data, buffer->cap);
     level = pool_level_own(pool);

@@ -35,6 +35,7 @@ extern "C" {
  *    lent again, and goes back with close().
  *  - hostile: exact capacity (rent(0) has 1 byte), no thread level, oldest idle buffer first, and never the one that
  * was returned last unless there is no memory for another.
+ *  - stats: no call is lost or counted twice. While others rent, rents and rented_bytes may be newer than the rest.
  *  - close() may run while threads live that have used the pool, and while they end, but not during their calls. It
  * makes every handle invalid. Each open pool takes one of the system's thread keys; without one it has the shared level
  * only. */

@@ -315,7 +315,8 @@ static void copied_reads_the_bytes_once(void **state)
     script_add(&script, (struct script_step){.status = PAL_WOULD_BLOCK});
     send = begin_ok(&env, PAL_SEND_COPIED, list, 2);
     assert_int_equal(script.num_rents, 0);
-    memcpy(bytes, "wxyz", 4);
+    for (size_t i = 0; i < 4; i++)
+        bytes[i] = (uint8_t)('w' + i);
     resume_as(send, PAL_WOULD_BLOCK, 1, false);
     memset(bytes, '-', 4);
     script.must_wait = false;

@@ -6,7 +6,6 @@
 #include "way.h"
 
 #include <assert.h>
-#include <string.h>
 #include <sys/socket.h>
 
 /* IOV_MAX of Linux: sendmsg(2) with more answers EMSGSIZE. MAX_RW_COUNT for 4 KiB pages: one call takes no more; other
@@ -314,27 +313,6 @@ static void end(struct pal_send *send)
     send->env->free(send->env->context, send);
 }
 
-/* pal_send_all for a list that fits on the stack, with arguments that are right. */
-static enum pal_status send_on_stack(struct pal_send *send, uint64_t *out_progress, size_t *out_bad_segment,
-                                     const struct pal_segment *segments, size_t num_segments)
-{
-    struct iovec pieces[PAL_SEND_STACK_MAX];
-    struct send_region regions[PAL_SEND_STACK_MAX];
-    size_t bad;
-    enum pal_status status;
-
-    send->pieces = pieces;
-    send->regions = regions;
-    status = init(send, &bad, segments, num_segments);
-    if (status == PAL_OK) {
-        status = resume(send, out_progress, true);
-        cancel(send);
-    } else if (out_bad_segment != NULL) {
-        *out_bad_segment = bad;
-    }
-    return status;
-}
-
 enum pal_status pal_send_all(const struct pal_env *env, uint64_t *out_progress, size_t *out_bad_segment,
                              enum pal_send_way way, int socket, const struct pal_segment *segments, size_t num_segments,
                              uint64_t deadline_ns)
@@ -344,9 +322,24 @@ enum pal_status pal_send_all(const struct pal_env *env, uint64_t *out_progress, 
 
     *out_progress = 0;
     if (status == PAL_OK && num_segments <= PAL_SEND_STACK_MAX) {
-        struct pal_send send = {.env = env, .way = ways[way], .socket = socket, .deadline_ns = deadline_ns};
+        struct iovec pieces[PAL_SEND_STACK_MAX];
+        struct send_region regions[PAL_SEND_STACK_MAX];
+        struct pal_send send = {.env = env,
+                                .way = ways[way],
+                                .socket = socket,
+                                .deadline_ns = deadline_ns,
+                                .pieces = pieces,
+                                .regions = regions};
+        size_t bad;
 
-        return send_on_stack(&send, out_progress, out_bad_segment, segments, num_segments);
+        status = init(&send, &bad, segments, num_segments);
+        if (status == PAL_OK) {
+            status = resume(&send, out_progress, true);
+            cancel(&send);
+        } else if (out_bad_segment != NULL) {
+            *out_bad_segment = bad;
+        }
+        return status;
     }
     status = begin(env, &made, out_bad_segment, way, socket, segments, num_segments, deadline_ns);
     if (status == PAL_OK)

@@ -161,7 +161,7 @@ static void every_split_brings_the_same_bytes(void **state)
             struct list list = list_of(num_segments, code, &files);
             char what[64];
 
-            snprintf(what, sizeof(what), "list %zu/%u", num_segments, code);
+            (void)snprintf(what, sizeof(what), "list %zu/%u", num_segments, code);
             play_all_ways(&list, what);
         }
     }

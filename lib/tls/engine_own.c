@@ -38,6 +38,8 @@ enum tls_event tls_leave(enum tls_event event)
     bool random_failed = here.random_failed;
 
     here.env = NULL;
+    if (refused)
+        tls_own_repair();
     if (random_failed)
         return TLS_NO_RANDOM;
     if (refused && (event == TLS_FAILED || event == TLS_BROKEN || event == TLS_BAD_ARGUMENT || event == TLS_CLOSED))
@@ -110,6 +112,10 @@ SSL_CTX *tls_own_context(void)
 bool tls_own_warm(void)
 {
     return tls_warm();
+}
+
+void tls_own_repair(void)
+{
 }
 
 EVP_PKEY *tls_own_key(struct pal_view der)
@@ -247,7 +253,7 @@ FETCH_ALL(EVP_KEYEXCH)
 FETCH_ALL(EVP_SIGNATURE)
 FETCH_ALL(EVP_ASYM_CIPHER)
 
-bool tls_own_warm(void)
+static void fetch_all(void)
 {
     EVP_MD_do_all_provided(NULL, fetch_EVP_MD, NULL);
     EVP_CIPHER_do_all_provided(NULL, fetch_EVP_CIPHER, NULL);
@@ -258,7 +264,21 @@ bool tls_own_warm(void)
     EVP_SIGNATURE_do_all_provided(NULL, fetch_EVP_SIGNATURE, NULL);
     EVP_ASYM_CIPHER_do_all_provided(NULL, fetch_EVP_ASYM_CIPHER, NULL);
     ERR_clear_error();
+}
+
+bool tls_own_warm(void)
+{
+    fetch_all();
     return tls_warm();
+}
+
+/* A fetch that cannot have memory to look its name up searches the providers instead, succeeds, and replaces the entry
+ * in the cache of the process by one from the environment (evp_fetch.c, inner_evp_generic_fetch). Setting the default
+ * properties to what they are empties that cache. */
+void tls_own_repair(void)
+{
+    (void)EVP_set_default_properties(NULL, "");
+    fetch_all();
 }
 
 /* Without OSSL_DECODER, which takes 400 us (1.1 ms under ASan) for one key: it tries every decoder that there is. */

@@ -42,6 +42,15 @@ static void begin(struct tls_engine *engine)
     tls_enter(engine->env);
 }
 
+/* leave: with what makes a connection unusable kept: an engine that failed says why only the first time. */
+static enum tls_event leave(struct tls_engine *engine, enum tls_event event)
+{
+    event = tls_leave(engine->write_refused ? TLS_NO_MEMORY : event);
+    if (event == TLS_FAILED || event == TLS_BROKEN || event == TLS_NO_MEMORY || event == TLS_NO_RANDOM)
+        engine->end = event;
+    return event;
+}
+
 /* ---- open and close --------------------------------------------------------------------------------------------------- */
 
 static bool connect_bios(struct tls_engine *engine, const struct tls_transport *transport)
@@ -157,6 +166,8 @@ enum tls_event tls_engine_handshake(struct tls_engine *engine)
     enum tls_event event;
     int result;
 
+    if (engine->end != TLS_DONE)
+        return engine->end;
     begin(engine);
     result = SSL_do_handshake(engine->ssl);
     event = result == 1 ? TLS_DONE : event_of(engine, result);
@@ -164,9 +175,7 @@ enum tls_event tls_engine_handshake(struct tls_engine *engine)
         event = TLS_WANT_READ;
     if (event == TLS_CLOSED)
         event = TLS_FAILED; /* close_notify instead of a handshake */
-    if (engine->write_refused)
-        event = TLS_NO_MEMORY;
-    event = tls_leave(event);
+    event = leave(engine, event);
     engine->finished = engine->finished || event == TLS_DONE;
     return event;
 }
@@ -176,6 +185,8 @@ enum tls_event tls_engine_write(struct tls_engine *engine, struct pal_view plain
     enum tls_event event = TLS_DONE;
     int result;
 
+    if (engine->end != TLS_DONE)
+        return engine->end;
     begin(engine);
     result = SSL_write(engine->ssl, plain.data, (int)plain.len);
     if (result != (int)plain.len) {
@@ -185,7 +196,7 @@ enum tls_event tls_engine_write(struct tls_engine *engine, struct pal_view plain
         else if (event == TLS_DONE)
             event = TLS_BROKEN;
     }
-    return tls_leave(event);
+    return leave(engine, event);
 }
 
 enum tls_event tls_engine_read(struct tls_engine *engine, uint8_t *out, size_t *out_count, size_t cap)
@@ -195,6 +206,8 @@ enum tls_event tls_engine_read(struct tls_engine *engine, uint8_t *out, size_t *
     int result;
 
     *out_count = 0;
+    if (engine->end != TLS_DONE)
+        return engine->end;
     begin(engine);
     if (cap == 0)
         result = SSL_peek(engine->ssl, &probe, 1);
@@ -208,22 +221,16 @@ enum tls_event tls_engine_read(struct tls_engine *engine, uint8_t *out, size_t *
         if (event == TLS_DONE)
             event = TLS_BROKEN;
     }
-    event = tls_leave(event);
+    event = leave(engine, event);
     if (event != TLS_DONE)
         *out_count = 0;
     return event;
 }
 
-/* run: one call of engine_own.c, whose failure event_of() could not tell. */
-static enum tls_event leave_own(struct tls_engine *engine, enum tls_event event)
-{
-    return tls_leave(engine->write_refused ? TLS_NO_MEMORY : event);
-}
-
 enum tls_event tls_engine_flush(struct tls_engine *engine)
 {
     begin(engine);
-    return leave_own(engine, tls_own_flush(engine->ssl));
+    return leave(engine, tls_own_flush(engine->ssl));
 }
 
 enum tls_event tls_engine_update_keys(struct tls_engine *engine, bool request_peer)
@@ -231,7 +238,7 @@ enum tls_event tls_engine_update_keys(struct tls_engine *engine, bool request_pe
     if (SSL_version(engine->ssl) != TLS1_3_VERSION)
         return TLS_UNSUPPORTED;
     begin(engine);
-    return leave_own(engine, tls_own_update_keys(engine->ssl, request_peer));
+    return leave(engine, tls_own_update_keys(engine->ssl, request_peer));
 }
 
 enum tls_event tls_engine_renegotiate(struct tls_engine *engine)
@@ -241,13 +248,13 @@ enum tls_event tls_engine_renegotiate(struct tls_engine *engine)
     if (SSL_in_init(engine->ssl))
         return TLS_BAD_STATE;
     begin(engine);
-    return leave_own(engine, tls_own_renegotiate(engine->ssl));
+    return leave(engine, tls_own_renegotiate(engine->ssl));
 }
 
 enum tls_event tls_engine_alert(struct tls_engine *engine, uint8_t description)
 {
     begin(engine);
-    return leave_own(engine, tls_own_alert(engine->ssl, description));
+    return leave(engine, tls_own_alert(engine->ssl, description));
 }
 
 enum tls_event tls_engine_shutdown(struct tls_engine *engine)
@@ -258,7 +265,7 @@ enum tls_event tls_engine_shutdown(struct tls_engine *engine)
         return TLS_BAD_STATE;
     begin(engine);
     result = SSL_shutdown(engine->ssl); /* 0: said; 1: said, and heard before */
-    return leave_own(engine, result >= 0 ? TLS_DONE : event_of(engine, result));
+    return leave(engine, result >= 0 ? TLS_DONE : event_of(engine, result));
 }
 
 /* ---- what is known ------------------------------------------------------------------------------------------------------ */

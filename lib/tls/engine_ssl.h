@@ -38,6 +38,7 @@ struct tls_engine {
     bool identified;    /* it came */
     bool finished;      /* the first handshake is done */
     bool write_refused; /* the transport had no memory, in this call */
+    enum tls_event end; /* what it failed with, once and for all; TLS_DONE while it lives */
     uint8_t alert_sent;
     uint8_t alert_received;
     struct tls_ticket_keys ticket_keys;
@@ -67,6 +68,8 @@ SSL_CTX *tls_own_context(void);
 bool tls_own_hooks(void);
 /* tls_own_warm: makes what the engine would make later. */
 bool tls_own_warm(void);
+/* tls_own_repair: after env->alloc refused: takes back what the engine then put into state of the process. */
+void tls_own_repair(void);
 /* tls_own_key: the key in a PKCS#8 PrivateKeyInfo. */
 EVP_PKEY *tls_own_key(struct pal_view der);
 /* tls_own_certificate: one certificate at the front of *der, taken off. Called outside of tls_enter. */

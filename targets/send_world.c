@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * send_world.c: one thread, one socket, at most two operations at a time. What the wire should hold is worked out here
+ * from the list as it was at begin, without the port.
+ */
+#include "send_world.h"
+
+#include "ports.h"
+#include "troupe.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define SLOTS 2u
+#define HALF_OF_ALL (SIZE_MAX / 2 + 1)
+#define LIST_BYTES_MAX 8192u
+#define DEADLINE_STEP_NS 1000000u
+
+const char *const send_len_names[SEND_LENS] = {"0", "1", "2", "3", "7", "16", "36", "64", "100", "255", "256", "1000"};
+static const size_t lens[SEND_LENS] = {0, 1, 2, 3, 7, 16, 36, 64, 100, 255, 256, 1000};
+const char *const send_room_names[SEND_ROOMS] = {"0", "1", "2", "3", "5", "8", "17", "40", "100", "257", "1001", "all"};
+static const uint64_t rooms[SEND_ROOMS] = {0, 1, 2, 3, 5, 8, 17, 40, 100, 257, 1001, TRANSPORT_NEVER};
+const char *const send_failure_names[SEND_FAILURES] = {"reset",     "broken-pipe", "no-memory",
+                                                       "timed-out", "system",      "would-block"};
+static const enum pal_status failures[SEND_FAILURES] = {PAL_RESET,     PAL_BROKEN_PIPE, PAL_NO_MEMORY,
+                                                        PAL_TIMED_OUT, PAL_SYSTEM,      PAL_WOULD_BLOCK};
+const char *const send_no_yes[2] = {"no", "yes"};
+const char *const send_bad_names[4] = {"no", "null", "overflow", "file"};
+const char *const send_scribble_names[2] = {"no", "list"};
+
+/* send_slot: one operation. `expected` is what its list says, as it was at begin. */
+struct send_slot {
+    struct pal_send *send;
+    bool open;
+    bool finished; /* a final status was given */
+    bool empty;
+    bool scribbled;
+    bool empties;
+    bool files;
+    uint64_t turn; /* number of its begin */
+    uint8_t *expected;
+    size_t expected_len;
+    size_t sent;
+    size_t num_segments;
+    const struct pal_segment *given; /* the list as the caller had it, and as it has to be still */
+    const struct pal_segment *kept;
+    size_t file_end[TRANSPORT_FILES]; /* that the list needs */
+    uint32_t calls_due;
+};
+
+struct send_world {
+    struct player player;
+    const struct pal_send_ops *ops;
+    struct transport transport;
+    size_t num_segments;
+    struct pal_segment segments[SEND_SEGMENTS_MAX];
+    struct send_slot slots[SLOTS];
+    uint64_t turns;
+    uint32_t fail_alloc;
+    bool lied;
+    uint8_t wire[TRANSPORT_WIRE_MAX];
+};
+
+const struct pal_port *send_plain_port(void)
+{
+    return pal_port_reference();
+}
+
+static struct send_world *send_of(struct player *player)
+{
+    return (struct send_world *)player;
+}
+
+static uint8_t *take(struct send_world *world, size_t len)
+{
+    return arena_take(&world->player.world->arena, len, 0);
+}
+
+/* add_segment: lists are bounded in number and in bytes; what would not fit is left out. */
+static void add_segment(struct send_world *world, struct pal_segment segment)
+{
+    size_t total = segment.bytes.len == HALF_OF_ALL ? 0 : segment.bytes.len;
+    for (size_t i = 0; i < world->num_segments; i++) {
+        total += world->segments[i].bytes.len == HALF_OF_ALL ? 0 : world->segments[i].bytes.len;
+        total += world->segments[i].file >= 0 ? TRANSPORT_FILE_MAX : 0;
+    }
+    if (world->num_segments < SEND_SEGMENTS_MAX && total <= LIST_BYTES_MAX) {
+        world->segments[world->num_segments++] = segment;
+    }
+}
+
+static void add_bytes(struct send_world *world, const struct step *step)
+{
+    struct pal_view text = scenario_field_bytes(world->player.scenario, step, 0);
+    size_t len = text.len + lens[step->number[1]];
+    uint8_t *data = take(world, len);
+    for (size_t i = 0; i < len; i++) {
+        data[i] = i < text.len ? text.data[i] : (uint8_t)(world->num_segments * 31 + i);
+    }
+    struct pal_segment segment = {{data, len}, -1, 0, 0};
+    if (step->number[2] == 1) {
+        segment.bytes = (struct pal_view){NULL, 1};
+    } else if (step->number[2] == 2 && world->num_segments + 2 <= SEND_SEGMENTS_MAX) {
+        /* Two halves of all memory, and their sum wraps. Neither may be read. */
+        segment.bytes.len = HALF_OF_ALL;
+        add_segment(world, segment);
+    } else if (step->number[2] == 3) {
+        segment = (struct pal_segment){{NULL, 0}, TRANSPORT_FILE + (int)TRANSPORT_FILES, 0, 0};
+    }
+    add_segment(world, segment);
+}
+
+/* segment_bytes: of a segment of a list that begin accepted. */
+static struct pal_view segment_bytes(const struct send_world *world, const struct pal_segment *segment)
+{
+    if (segment->file < 0) {
+        return segment->bytes;
+    }
+    const struct transport_file *file = &world->transport.files[segment->file - TRANSPORT_FILE];
+    size_t len = segment->file_len > 0 ? (size_t)segment->file_len : file->len - (size_t)segment->file_offset;
+    return (struct pal_view){file->data + segment->file_offset, len};
+}
+
+/* expect: what a list that begin accepted says. */
+static void expect(struct send_world *world, struct send_slot *slot)
+{
+    slot->empties = slot->num_segments == 0;
+    for (size_t i = 0; i < slot->num_segments; i++) {
+        struct pal_view bytes = segment_bytes(world, &slot->kept[i]);
+        slot->empties |= bytes.len == 0;
+        slot->expected_len += bytes.len;
+    }
+    slot->empty = slot->expected_len == 0;
+    slot->expected = take(world, slot->expected_len);
+    size_t at = 0;
+    for (size_t i = 0; i < slot->num_segments; i++) {
+        const struct pal_segment *segment = &slot->kept[i];
+        struct pal_view bytes = segment_bytes(world, segment);
+        if (bytes.len > 0) {
+            memcpy(slot->expected + at, bytes.data, bytes.len);
+        }
+        at += bytes.len;
+        if (segment->file >= 0 && bytes.len > 0) {
+            size_t *needed = &slot->file_end[segment->file - TRANSPORT_FILE];
+            size_t end = (size_t)segment->file_offset + bytes.len;
+            *needed = end > *needed ? end : *needed;
+            slot->files = true;
+        }
+    }
+}
+
+/* calls_due: for a list that the socket takes in one go. */
+static uint32_t calls_due(const struct send_world *world, const struct send_slot *slot)
+{
+    size_t pieces = 0;
+    size_t runs = 0;
+    bool in_run = false;
+    for (size_t i = 0; i < slot->num_segments; i++) {
+        const struct pal_segment *segment = &slot->kept[i];
+        bool file = segment->file >= 0;
+        size_t len = file ? 1 : segment->bytes.len;
+        if (file && segment->file_len == 0) {
+            len = world->transport.files[segment->file - TRANSPORT_FILE].len > segment->file_offset ? 1 : 0;
+        }
+        if (len > 0) {
+            pieces++;
+            runs += file || !in_run ? 1 : 0;
+            in_run = !file;
+        }
+    }
+    switch ((enum pal_send_way)world->player.world->spec->way) {
+    case PAL_SEND_SEQUENTIAL:
+        return (uint32_t)pieces;
+    case PAL_SEND_COPIED:
+    case PAL_SEND_GATHERED:
+        return pieces > 0 ? 1 : 0;
+    case PAL_SEND_PACKETS:
+    case PAL_SEND_AUTO:
+        return (uint32_t)runs;
+    case PAL_SEND_NUM_WAYS:
+        break;
+    }
+    return 0;
+}
+
+static const struct pal_segment *copy_list(struct send_world *world, size_t num)
+{
+    struct pal_segment *copy = (struct pal_segment *)(void *)take(world, num * sizeof(*copy));
+    if (num > 0) {
+        memcpy(copy, world->segments, num * sizeof(*copy));
+    }
+    return copy;
+}
+
+static uint32_t list_changes(const struct send_slot *slot)
+{
+    uint32_t changed = 0;
+    for (size_t i = 0; slot->open && !slot->scribbled && i < slot->num_segments; i++) {
+        const struct pal_segment *a = &slot->given[i];
+        const struct pal_segment *b = &slot->kept[i];
+        bool same = a->bytes.data == b->bytes.data && a->bytes.len == b->bytes.len && a->file == b->file &&
+                    a->file_offset == b->file_offset && a->file_len == b->file_len;
+        changed += same ? 0 : 1;
+    }
+    return changed;
+}
+
+/* note: what the transport saw of this step. Adds, so that a call that was played again counts whole. */
+static void note(struct send_world *world, struct trace_step *trace)
+{
+    const struct transport_audit *audit = &world->transport.audit;
+    trace->facts[FACT_TAKEN] = (uint32_t)audit->taken;
+    trace->facts[FACT_CALLS] = audit->calls;
+    trace->facts[FACT_WAITS] = audit->waits;
+    trace->facts[FACT_IDLE_CALLS] = audit->idle_calls;
+    trace->facts[FACT_IDLE_WAITS] = audit->idle_waits;
+    trace->facts[FACT_BAD_FLAGS] += audit->bad_flags;
+    trace->facts[FACT_ALLOCATIONS] = world->player.world->env.allocations;
+    for (size_t i = 0; i < SLOTS; i++) {
+        trace->facts[FACT_LIST_CHANGED] += list_changes(&world->slots[i]);
+    }
+}
+
+static void arm(struct send_world *world)
+{
+    world->player.world->env.fail_alloc = world->fail_alloc;
+    world->fail_alloc = 0;
+}
+
+/* again: whether the fault that was armed fired and made the call fail; it is disarmed. */
+static bool again(struct send_world *world, struct trace_step *trace, enum pal_status status)
+{
+    struct world_env *env = &world->player.world->env;
+    bool fired = env->faulted;
+    env->fail_alloc = 0;
+    if (fired) {
+        trace->facts[FACT_FAULTED] = 1;
+        trace->facts[FACT_ATTEMPT_STATUS] = (uint32_t)status;
+        world_env_step(env, world->player.cursor);
+    }
+    return fired && status != PAL_OK;
+}
+
+static void begin(struct send_world *world, const struct step *step, struct trace_step *trace)
+{
+    struct send_slot *slot = &world->slots[step->number[0]];
+    const struct pal_env *env = &world->player.world->env.env;
+    size_t bad = SIZE_MAX - 1;
+    uint64_t deadline =
+        step->number[2] > 0 ? world->transport.now_ns + step->number[2] * (uint64_t)DEADLINE_STEP_NS : UINT64_MAX;
+    if (slot->open) {
+        return;
+    }
+    memset(slot, 0, sizeof(*slot));
+    slot->num_segments = world->num_segments;
+    slot->given = copy_list(world, slot->num_segments);
+    slot->kept = copy_list(world, slot->num_segments);
+    trace->facts[FACT_SEND_KIND] = SEND_BEGIN;
+    arm(world);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        trace->status = world->ops->begin(env, &slot->send, &bad, (enum pal_send_way)world->player.world->spec->way,
+                                          TRANSPORT_SOCKET, slot->given, slot->num_segments, deadline);
+        if (!again(world, trace, trace->status)) {
+            break;
+        }
+    }
+    slot->open = trace->status == PAL_OK;
+    trace->facts[FACT_BAD_SEGMENT] = bad == SIZE_MAX - 1 ? 0 : (uint32_t)(bad + 1);
+    note(world, trace);
+    if (slot->open) {
+        expect(world, slot);
+        slot->turn = ++world->turns;
+        slot->scribbled = step->number[1] != 0;
+        slot->calls_due = calls_due(world, slot);
+        if (slot->scribbled) {
+            memset((void *)(uintptr_t)slot->given, 0x5a, slot->num_segments * sizeof(*slot->given));
+        }
+    }
+    world->num_segments = step->number[3] != 0 ? 0 : world->num_segments;
+}
+
+/* is_queued: an unfinished operation with bytes to send was begun before this one. */
+static bool is_queued(const struct send_world *world, const struct send_slot *slot)
+{
+    const struct send_slot *other = &world->slots[slot == &world->slots[0] ? 1 : 0];
+    return !slot->finished && !slot->empty && other->open && !other->finished && !other->empty &&
+           other->turn < slot->turn;
+}
+
+static bool is_truncated(const struct send_world *world, const struct send_slot *slot)
+{
+    bool truncated = false;
+    for (size_t f = 0; f < TRANSPORT_FILES; f++) {
+        truncated |= slot->file_end[f] > world->transport.files[f].len;
+    }
+    return truncated;
+}
+
+static enum send_class class_of(const struct send_world *world, const struct send_slot *slot, enum pal_status status)
+{
+    bool failed = status != PAL_OK && status != PAL_WOULD_BLOCK;
+    if (slot->scribbled) {
+        return SEND_CLASS_SNAPSHOT;
+    }
+    if (is_truncated(world, slot)) {
+        return SEND_CLASS_TRUNCATED;
+    }
+    if (failed || world->transport.fail_at != TRANSPORT_NEVER || world->transport.audit.lied) {
+        return SEND_CLASS_FAILURE;
+    }
+    if (slot->sent > 0) {
+        return SEND_CLASS_RETRY;
+    }
+    return slot->files ? SEND_CLASS_FILE : slot->empties ? SEND_CLASS_EMPTIES : SEND_CLASS_PLAIN;
+}
+
+/* check_wire: the bytes taken in this step are the list's next ones. */
+static uint32_t check_wire(const struct send_world *world, const struct send_slot *slot, size_t before)
+{
+    uint32_t wrong = 0;
+    for (size_t i = before; i < world->transport.wire_len; i++) {
+        size_t at = slot->sent + (i - before);
+        wrong += at >= slot->expected_len || world->transport.wire[i] != slot->expected[at] ? 1 : 0;
+    }
+    return wrong;
+}
+
+static void resume(struct send_world *world, const struct step *step, struct trace_step *trace)
+{
+    struct send_slot *slot = &world->slots[step->number[0]];
+    size_t before = world->transport.wire_len;
+    uint64_t progress = 0;
+    bool was_lied = world->lied;
+    bool was_finished = slot->finished;
+    bool fresh = slot->sent == 0;
+    bool fails = world->transport.fail_at != TRANSPORT_NEVER;
+    if (!slot->open) {
+        return;
+    }
+    bool queued = is_queued(world, slot);
+    trace->facts[FACT_SEND_KIND] = queued ? SEND_QUEUED : SEND_RESUME;
+    trace->role = ROLE_MESSAGE;
+    arm(world);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        uint64_t part = 0xbad;
+        trace->status = world->ops->resume(slot->send, &part, step->number[1] != 0);
+        progress += part;
+        if (!again(world, trace, trace->status)) {
+            break;
+        }
+    }
+    world->lied |= world->transport.audit.lied;
+    note(world, trace);
+    trace->facts[FACT_PROGRESS] = (uint32_t)progress;
+    trace->facts[FACT_SEND_CLASS] = fails && !slot->scribbled && !is_truncated(world, slot)
+                                        ? SEND_CLASS_FAILURE
+                                        : (uint32_t)class_of(world, slot, trace->status);
+    trace->facts[FACT_LIED] = was_lied ? 2 : world->lied ? 1 : 0;
+    trace->facts[FACT_WRONG_BYTES] = check_wire(world, slot, before);
+    slot->sent += world->transport.wire_len - before;
+    if (trace->status == PAL_OK && !world->lied && slot->sent < slot->expected_len) {
+        trace->facts[FACT_WRONG_BYTES] += (uint32_t)(slot->expected_len - slot->sent);
+    }
+    slot->finished |= trace->status != PAL_WOULD_BLOCK && trace->status != PAL_NO_MEMORY;
+    bool whole = trace->status == PAL_OK && !world->transport.audit.short_or_failed && fresh && !was_finished;
+    trace->facts[FACT_CALLS_DUE] = whole && trace->facts[FACT_FAULTED] == 0 ? slot->calls_due : 0;
+    trace->facts[FACT_BAD_FLAGS] += slot->sent == slot->expected_len && world->transport.audit.last_more ? 1 : 0;
+}
+
+static void cancel_or_end(struct send_world *world, const struct step *step, struct trace_step *trace)
+{
+    struct send_slot *slot = &world->slots[step->number[0]];
+    if (!slot->open) {
+        return;
+    }
+    if (step->op == SEND_OP_CANCEL) {
+        world->ops->cancel(slot->send);
+        slot->finished = true;
+    } else {
+        world->ops->end(slot->send);
+        slot->open = false;
+    }
+    note(world, trace);
+}
+
+static void set_failure(struct send_world *world, const struct step *step)
+{
+    uint64_t after = rooms[step->number[0]];
+    world->transport.fail_at = after == TRANSPORT_NEVER ? TRANSPORT_NEVER : world->transport.wire_len + after;
+    world->transport.fail_status = failures[step->number[1]];
+    world->transport.fail_once = step->number[2] != 0 || world->transport.fail_status == PAL_WOULD_BLOCK;
+}
+
+static void add_file(struct send_world *world, const struct step *step)
+{
+    struct pal_segment segment = {
+        {NULL, 0}, TRANSPORT_FILE + (int)step->number[0], step->number[1], lens[step->number[2]]};
+    add_segment(world, segment);
+}
+
+/* script: what a step does to the socket or the files. */
+static void script(struct send_world *world, const struct step *step)
+{
+    struct transport *transport = &world->transport;
+    switch (step->op) {
+    case SEND_OP_SPACE:
+        transport->space = rooms[step->number[0]];
+        break;
+    case SEND_OP_PER_CALL:
+        transport->per_call = rooms[step->number[0]] == TRANSPORT_NEVER ? 0 : rooms[step->number[0]];
+        break;
+    case SEND_OP_IOV_MAX:
+        transport->iov_max = step->number[0] > 0 ? step->number[0] : 1;
+        break;
+    case SEND_OP_FAIL:
+        set_failure(world, step);
+        break;
+    case SEND_OP_LIE:
+        transport->lies++;
+        break;
+    case SEND_OP_PEER:
+        transport->drain = rooms[step->number[0]] == TRANSPORT_NEVER ? TRANSPORT_WIRE_MAX : rooms[step->number[0]];
+        transport->spurious = step->number[1];
+        break;
+    case SEND_OP_SHRINK:
+        transport->files[step->number[0]].len = lens[step->number[1]];
+        break;
+    default:
+        break;
+    }
+}
+
+static bool play_step(struct player *player, const struct step *step, struct trace_step *trace)
+{
+    struct send_world *world = send_of(player);
+    transport_step(&world->transport);
+    switch (step->op) {
+    case SEND_OP_BYTES:
+        add_bytes(world, step);
+        break;
+    case SEND_OP_REPEAT:
+        for (uint32_t i = 0; world->num_segments > 0 && i < step->number[0]; i++) {
+            add_segment(world, world->segments[world->num_segments - 1]);
+        }
+        break;
+    case SEND_OP_BEGIN:
+        begin(world, step, trace);
+        break;
+    case SEND_OP_RESUME:
+        resume(world, step, trace);
+        break;
+    case SEND_OP_CANCEL:
+    case SEND_OP_END:
+        cancel_or_end(world, step, trace);
+        break;
+    case SEND_OP_FAIL_ALLOC:
+        world->fail_alloc = step->number[0];
+        break;
+    case SEND_OP_FILE:
+        add_file(world, step);
+        break;
+    default:
+        script(world, step);
+        break;
+    }
+    return true;
+}
+
+/* close: one more list through a socket that takes everything, so that every scenario ends with a comparison. What is
+ * open is ended first. */
+static void close(struct player *player)
+{
+    struct send_world *world = send_of(player);
+    for (size_t i = 0; i < SLOTS; i++) {
+        if (world->slots[i].open) {
+            world->ops->end(world->slots[i].send);
+            world->slots[i].open = false;
+        }
+    }
+    size_t wire_len = world->transport.wire_len;
+    world->transport.space = TRANSPORT_NEVER;
+    world->transport.fail_at = TRANSPORT_NEVER;
+    world->transport.per_call = 0;
+    world->transport.lies = 0;
+    world->transport.iov_max = 1024;
+    world->fail_alloc = 0;
+    world->lied = false;
+    world->num_segments = 0;
+    const struct step bytes = {.op = SEND_OP_BYTES, .number = {0, 3, 0}, .len = {0}};
+    const struct step begins = {.op = SEND_OP_BEGIN};
+    const struct step resumes = {.op = SEND_OP_RESUME};
+    add_bytes(world, &bytes);
+    add_bytes(world, &bytes);
+    transport_step(&world->transport);
+    begin(world, &begins, player_step(player, SEND_OP_BEGIN));
+    transport_step(&world->transport);
+    struct trace_step *trace = player_step(player, SEND_OP_RESUME);
+    resume(world, &resumes, trace);
+    trace->out = (struct pal_view){world->transport.wire + wire_len, world->transport.wire_len - wire_len};
+    trace->out_len = trace->out.len;
+    if (world->slots[0].open) {
+        world->ops->end(world->slots[0].send);
+        world->slots[0].open = false;
+    }
+}
+
+static void end(struct player *player, struct trace_step *trace)
+{
+    trace->facts[FACT_LIVE_BLOCKS] = player->world->env.live_blocks;
+}
+
+void send_play(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario)
+{
+    static const struct troupe_ops ops = {play_step, NULL, NULL, close, end};
+    struct send_world plays[PAL_SEND_NUM_WAYS];
+    struct player *players[PAL_SEND_NUM_WAYS];
+    assert(num_worlds <= PAL_SEND_NUM_WAYS);
+    for (size_t i = 0; i < num_worlds; i++) {
+        memset(&plays[i], 0, offsetof(struct send_world, wire));
+        plays[i].player.world = &worlds[i];
+        plays[i].player.scenario = scenario;
+        plays[i].ops = worlds[i].port->send;
+        transport_init(&plays[i].transport, plays[i].wire);
+        world_env_connect(&worlds[i].env, &plays[i].transport);
+        players[i] = &plays[i].player;
+    }
+    troupe_play(players, num_worlds, actors, &ops);
+}
