@@ -85,11 +85,19 @@ const struct rule *rule_find(const char *id)
     return NULL;
 }
 
-const struct rule *rules_judge(struct verdict *out, const struct evidence *evidence, const char *area, uint64_t *counts)
+void rules_binding(bool out_binds[NUM_RULES], const char *area)
+{
+    for (size_t i = 0; i < NUM_RULES; i++) {
+        out_binds[i] = rule_binds(&rules[i], area);
+    }
+}
+
+const struct rule *rules_judge(struct verdict *out, const struct evidence *evidence, const bool binds[NUM_RULES],
+                               uint64_t *counts)
 {
     const struct rule *first = NULL;
     for (size_t i = 0; i < NUM_RULES; i++) {
-        if (!rule_binds(&rules[i], area)) {
+        if (!binds[i]) {
             continue;
         }
         struct verdict verdict = {.outcome = VACUOUS};

@@ -76,7 +76,10 @@ const struct rule *rule_find(const char *id);
 
 /* rules_judge: the rule that broke at the earliest step, or NULL; *out is its verdict. `counts`, if not NULL, gets each
  * rule's number of compared steps added (NUM_RULES entries). */
-const struct rule *rules_judge(struct verdict *out, const struct evidence *evidence, const char *area,
+const struct rule *rules_judge(struct verdict *out, const struct evidence *evidence, const bool binds[NUM_RULES],
                                uint64_t *counts);
+
+/* rules_binding: which rules bind the traces of this area. */
+void rules_binding(bool out_binds[NUM_RULES], const char *area);
 
 #endif

@@ -73,8 +73,10 @@ static const struct rule *judge(const char *area, struct verdict *verdict, uint6
 {
     const struct trace *const all[] = {&traces[0], &traces[1], &traces[2], &traces[3]};
     (void)add(ROLE_END, NULL);
+    bool binds[NUM_RULES];
     evidence_init(&evidence, WORLDS, all);
-    return rules_judge(verdict, &evidence, area, counts);
+    rules_binding(binds, area);
+    return rules_judge(verdict, &evidence, binds, counts);
 }
 
 /* story: makes a past and returns the step that is compared. */
@@ -352,7 +354,9 @@ static void blocks_left_at_the_end_break_balance(void **state)
     size_t end = add(ROLE_END, NULL);
     traces[2].steps[end].facts[FACT_LIVE_BLOCKS] = 1;
     evidence_init(&evidence, WORLDS, all);
-    assert_ptr_equal(rules_judge(&verdict, &evidence, "hmac", NULL), rule_find("crypt.balance"));
+    bool binds[NUM_RULES];
+    rules_binding(binds, "hmac");
+    assert_ptr_equal(rules_judge(&verdict, &evidence, binds, NULL), rule_find("crypt.balance"));
 }
 
 static void bytes_left_after_a_mismatch_break_mismatch_wipes(void **state)

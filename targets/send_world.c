@@ -33,6 +33,7 @@ struct send_slot {
     bool open;
     bool finished; /* a final status was given */
     bool empty;
+    bool resumed;
     bool scribbled;
     bool empties;
     bool files;
@@ -237,7 +238,7 @@ static bool again(struct send_world *world, struct trace_step *trace, enum pal_s
         trace->facts[FACT_ATTEMPT_STATUS] = (uint32_t)status;
         world_env_step(env, world->player.cursor);
     }
-    return fired && status != PAL_OK;
+    return fired && status == PAL_NO_MEMORY;
 }
 
 static void begin(struct send_world *world, const struct step *step, struct trace_step *trace)
@@ -331,7 +332,7 @@ static void resume(struct send_world *world, const struct step *step, struct tra
     uint64_t progress = 0;
     bool was_lied = world->lied;
     bool was_finished = slot->finished;
-    bool fresh = slot->sent == 0;
+    bool fresh = !slot->resumed;
     bool fails = world->transport.fail_at != TRANSPORT_NEVER;
     if (!slot->open) {
         return;
@@ -349,6 +350,7 @@ static void resume(struct send_world *world, const struct step *step, struct tra
         }
     }
     world->lied |= world->transport.audit.lied;
+    slot->resumed = true;
     note(world, trace);
     trace->facts[FACT_PROGRESS] = (uint32_t)progress;
     trace->facts[FACT_SEND_CLASS] = fails && !slot->scribbled && !is_truncated(world, slot)

@@ -10,6 +10,7 @@ bool stage_init(struct stage *stage, const struct target *target, const struct p
 {
     memset(stage, 0, sizeof(*stage));
     stage->target = target;
+    rules_binding(stage->binds, target->name);
     actors_init(&stage->actors);
     for (size_t i = 0; i < target->num_worlds; i++) {
         const struct world_spec *spec = &target->worlds[i];
@@ -60,7 +61,7 @@ const struct rule *stage_play(struct stage *stage, struct verdict *out)
     stage->steps += stage->scenario.num_steps;
     stage->compared += compared;
     stage->reached += compared > 0 ? 1 : 0;
-    return rules_judge(out, &stage->evidence, stage->target->name, stage->rule_counts);
+    return rules_judge(out, &stage->evidence, stage->binds, stage->rule_counts);
 }
 
 uint64_t stage_hash(const struct stage *stage)

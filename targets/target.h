@@ -66,9 +66,10 @@ struct stage {
     struct evidence evidence;
     /* Since stage_init: */
     uint64_t plays;
-    uint64_t steps;    /* operations of the scenarios */
-    uint64_t compared; /* steps whose output was compared in every world */
-    uint64_t reached;  /* plays with at least one of those */
+    uint64_t steps;        /* operations of the scenarios */
+    uint64_t compared;     /* steps whose output was compared in every world */
+    uint64_t reached;      /* plays with at least one of those */
+    bool binds[NUM_RULES]; /* rules of the target's area */
     uint64_t rule_counts[NUM_RULES];
 };
 

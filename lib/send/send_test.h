@@ -46,6 +46,7 @@ struct script {
     /* files */
     uint8_t files[NUM_FILES][FILE_CAP];
     uint64_t file_lens[NUM_FILES];
+    uint64_t last_offset; /* of sendfile */
     /* time */
     uint64_t now_ns, wait_ns;
     /* memory */
@@ -164,6 +165,7 @@ static inline enum pal_status script_sendfile(void *context, size_t *out_sent, i
     assert_true(socket >= 0);
     assert_true(index >= 0 && index < NUM_FILES);
     assert_true(len > 0 && len <= TEST_CALL_LEN_MAX);
+    script->last_offset = offset;
     there = offset < script->file_lens[index] ? script->file_lens[index] - offset : 0;
     step = script_next(script, there < len ? there : len);
     if (step.status != PAL_OK)
