@@ -111,12 +111,13 @@ struct pal_env {
 
 struct pal_pool; /* the port's own */
 
-/* pal_pool_stats: counts since the pool was made; bytes are capacities. */
+/* pal_pool_stats: counts since the pool was made; bytes are capacities. While other threads rent and release, the
+ * fields may be of slightly different moments; none is lost. */
 struct pal_pool_stats {
     uint64_t rents;
     uint64_t releases;
     uint64_t allocations; /* rents that no idle buffer could serve */
-    uint64_t refusals;    /* releases answered by PAL_REFUSED */
+    uint64_t refusals;    /* releases answered by PAL_REFUSED, and idle buffers found written to */
     uint64_t rented_bytes;
     uint64_t idle_bytes;
     uint64_t idle_bytes_max; /* the bound that idle_bytes never passes */
@@ -131,14 +132,16 @@ struct pal_pool_config {
 
 /* pal_pool_ops: rented buffers. Buckets are powers of two from 16 bytes. */
 struct pal_pool_ops {
-    /* open: a pool that takes memory from `env`. PAL_NO_MEMORY. close: gives all memory back, rented or not. */
+    /* open: a pool that takes memory from `env`. PAL_NO_MEMORY. close: gives all memory back, rented or not; not during
+     * a call of another thread, but threads that used the pool may live on. */
     enum pal_status (*open)(const struct pal_env *env, struct pal_pool **out, const struct pal_pool_config *config);
     void (*close)(struct pal_pool *pool);
     /* rent: cap >= min_cap (0 gives a buffer too), contents undefined. PAL_TOO_LONG, PAL_NO_MEMORY. */
     enum pal_status (*rent)(struct pal_pool *pool, struct pal_buffer *out, size_t min_cap);
-    /* release: takes the rental back, from any thread, and zeroes the handle; `clear` wipes all cap bytes first.
-     * PAL_REFUSED, with nothing changed, for a rental that was returned already (also through a stale copy), and for
-     * memory that this pool did not lend: foreign, interior, or of another pool. */
+    /* release: takes the rental back, from any thread, and zeroes the handle; `clear` wipes all cap bytes first. {0}
+     * counts as nothing. PAL_BAD_ARGUMENT for NULL. PAL_REFUSED, with nothing changed, for a rental that was returned
+     * already (also through a stale copy), for a handle whose cap was changed, and for memory that this pool did not
+     * lend: foreign, interior, or of another pool. */
     enum pal_status (*release)(struct pal_pool *pool, struct pal_buffer *buffer, bool clear);
     /* trim: frees idle buffers of this thread and of the shared level. */
     void (*trim)(struct pal_pool *pool);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * reference.c: the port of the areas that need no engine.
  */
-#include "pool.h"
+#include "pool/pool.h"
 #include "ports.h"
-#include "send.h"
+#include "send/send.h"
 
 const struct pal_port *pal_port_reference(void)
 {

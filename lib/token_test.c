@@ -42,7 +42,8 @@ static struct pal_view text_of(size_t len)
 {
     static uint8_t text[40000];
 
-    for (size_t i = 0; i < sizeof(text); i++)
+    /* Once: the first byte is not 0. */
+    for (size_t i = text[0] == 0 ? 0 : sizeof(text); i < sizeof(text); i++)
         text[i] = (uint8_t)(i * 7 + (i >> 8) * 3 + 1);
     assert_true(len <= sizeof(text));
     return (struct pal_view){text, len};

@@ -117,6 +117,13 @@ static void what_cannot_be_lent_changes_nothing(void **state)
         expect_status(ops->rent(world->pool, &buffer, rows[i].min_cap), rows[i].want, "rent", i);
         assert_memory_equal(&buffer, &marks, sizeof(buffer));
     }
+    /* Nor does it use up slots, whose table would grow. */
+    for (size_t i = 0, num_live = world->ledger.num_live; i < 1000; i++) {
+        struct pal_buffer buffer = marks;
+
+        expect_status(ops->rent(world->pool, &buffer, (size_t)1 << 40), PAL_NO_MEMORY, "rent", i);
+        assert_int_equal(world->ledger.num_live, num_live);
+    }
     assert_int_equal(ops->rent(world->pool, NULL, 1), PAL_BAD_ARGUMENT);
     assert_int_equal(ops->release(world->pool, NULL, false), PAL_BAD_ARGUMENT);
     assert_int_equal(stats_of(world->pool).rents, 0);

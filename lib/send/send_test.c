@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * send_test.c: claims about what goes wrong or comes to an end: errors, refusals, memory, deadlines, cancel, order.
  * All over the scripted environment, so nothing here waits or depends on the machine.
- * It breaks when the wire has to be real: kernel_test.c and wrap_test.c have that.
+ * It breaks when the wire has to be real: send_kernel_test.c and send_wrap_test.c have that.
  */
 #include "send_test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernel_test.h: real sockets for the tests of lib/send: a link, a thread that reads it, an environment that counts.
- * A reader only records; whoever joins it compares, because cmocka's assertions belong to the main thread.
- * It breaks where loopback TCP is forbidden.
+ * send_kernel_test.h: real sockets for the tests of lib/send: a link, a thread that reads it, an environment that
+ * counts. A reader only records; whoever joins it compares, because cmocka's assertions belong to the main thread. It
+ * breaks where loopback TCP is forbidden.
  */
 #ifndef PAL_SEND_KERNEL_TEST_H
 #define PAL_SEND_KERNEL_TEST_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * file_test.c: claims about lib/send and the kernel's files: descriptors that are none, regions, files that shrink or
- * grow, a file beyond 2 GiB. Each claim holds for every way that takes files.
- * It breaks where /tmp cannot hold a sparse file.
+ * send_file_test.c: claims about lib/send and the kernel's files: descriptors that are none, regions, files that shrink
+ * or grow, a file beyond 2 GiB. Each claim holds for every way that takes files. It breaks where /tmp cannot hold a
+ * sparse file.
  */
-#include "kernel_test.h"
+#include "send_kernel_test.h"
 
 enum { FILE_LEN = 10000 };
 
@@ -162,22 +162,22 @@ static void a_file_that_changed_its_length(void **state)
 static void a_sparse_file_beyond_2_gib(void **state)
 {
     static const uint8_t zeros[4096];
-    static const enum link_kind kinds[PAL_SEND_NUM_WAYS] = {[PAL_SEND_PACKETS] = LINK_TCP, [PAL_SEND_AUTO] = LINK_TCP};
-    static const uint64_t len = (1ull << 31) + 5000;
+    static const uint64_t len = (1ull << 31) + 5000, far_len = 1ull << 33;
+    int file = file_of(source, FILE_LEN), far_file = file_of(source, FILE_LEN);
     uint8_t end[1000];
 
     (void)state;
     memset(end, 0x5a, sizeof(end));
+    assert_int_equal(ftruncate(file, 0), 0);
+    assert_int_equal(ftruncate(file, (off_t)len), 0);
+    assert_int_equal(pwrite(far_file, end, sizeof(end), (off_t)(far_len - sizeof(end))), sizeof(end));
     FOR_EACH_FILE_WAY(way)
     {
-        struct link link = link_open(kinds[way], 0);
+        struct link link = link_open(way == PAL_SEND_SEQUENTIAL ? LINK_UNIX : LINK_TCP, 0);
         struct reader reader = {.socket = link.ends[1], .chunk = 1 << 20, .bytes = arrived, .bytes_cap = 2000};
-        int file = file_of(source, FILE_LEN);
+        struct pal_segment list[] = {bytes_of(source, 1000), region_of(file, 10, 0), bytes_of(source, 7)};
         uint64_t total;
 
-        assert_int_equal(ftruncate(file, 0), 0);
-        assert_int_equal(ftruncate(file, (off_t)len), 0);
-        struct pal_segment list[] = {bytes_of(source, 1000), region_of(file, 10, 0), bytes_of(source, 7)};
         reader_start(&reader);
         assert_int_equal(pal_send_all(pal_env_real(), &total, NULL, way, link.ends[0], list, 3, UINT64_MAX), PAL_OK);
         reader_join(&reader, &link);
@@ -185,20 +185,20 @@ static void a_sparse_file_beyond_2_gib(void **state)
         assert_int_equal(reader.total, total);
         assert_memory_equal(arrived, source, 1000);
         assert_memory_equal(arrived + 1000, zeros, 1000);
-        file_unmoved(file);
+        link_close(&link);
         /* And an end behind an offset that no 32 bits hold. */
-        struct link again = link_open(LINK_UNIX, 0);
-        struct pal_segment tail[] = {region_of(file, (1ull << 33) - 1500, 0)};
-        assert_int_equal(ftruncate(file, (off_t)1 << 33), 0);
-        assert_int_equal(pwrite(file, end, sizeof(end), ((off_t)1 << 33) - (off_t)sizeof(end)), sizeof(end));
-        assert_int_equal(send_and_read(&again, &total, way, tail, 1), PAL_OK);
+        link = link_open(LINK_UNIX, 0);
+        list[0] = region_of(far_file, far_len - 1500, 0);
+        assert_int_equal(send_and_read(&link, &total, way, list, 1), PAL_OK);
         assert_int_equal(total, 1500);
         assert_memory_equal(arrived, zeros, 500);
         assert_memory_equal(arrived + 500, end, 1000);
-        close(file);
-        link_close(&again);
         link_close(&link);
+        file_unmoved(file);
+        file_unmoved(far_file);
     }
+    close(file);
+    close(far_file);
 }
 
 int main(void)
@@ -211,5 +211,5 @@ int main(void)
         cmocka_unit_test_setup(a_sparse_file_beyond_2_gib, setup),
     };
 
-    return cmocka_run_group_tests_name("file", claims, NULL, NULL);
+    return cmocka_run_group_tests_name("send_file", claims, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * limits_test.c: claims about numbers: iovecs and bytes in one call, allocations, the thresholds of auto, calls made.
- * Lengths beyond memory are made up, over an environment that counts and reads nothing.
- * It breaks when send_test.h audits a limit no more: 1024 iovecs and 0x7ffff000 bytes are checked there.
+ * send_limits_test.c: claims about numbers: iovecs and bytes in one call, allocations, the thresholds of auto, calls
+ * made. Lengths beyond memory are made up, over an environment that counts and reads nothing. It breaks when
+ * send_test.h audits a limit no more: 1024 iovecs and 0x7ffff000 bytes are checked there.
  */
 #include "send_test.h"
 
@@ -380,5 +380,5 @@ int main(void)
         cmocka_unit_test(all_at_once_needs_no_heap_for_eight_segments),
     };
 
-    return cmocka_run_group_tests_name("limits", claims, NULL, NULL);
+    return cmocka_run_group_tests_name("send_limits", claims, NULL, NULL);
 }

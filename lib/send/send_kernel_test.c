@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernel_test.c: claims about lib/send on the kernel's sockets and files: numbers of segments, small buffers, signals,
- * peers that go away, deadlines, threads, more than 2 GiB. file_test.c has what only files can do.
- * It breaks when a claim needs the kernel to be fast: every wait here is for an event.
+ * send_kernel_test.c: claims about lib/send on the kernel's sockets and files: numbers of segments, small buffers,
+ * signals, peers that go away, deadlines, threads, more than 2 GiB. send_file_test.c has what only files can do. It
+ * breaks when a claim needs the kernel to be fast: every wait here is for an event.
  */
-#include "kernel_test.h"
+#include "send_kernel_test.h"
 
 #include <sched.h>
 
@@ -473,5 +473,5 @@ int main(void)
         cmocka_unit_test_setup(more_than_2_gib_arrive_in_full, setup),
     };
 
-    return cmocka_run_group_tests_name("kernel", claims, NULL, NULL);
+    return cmocka_run_group_tests_name("send_kernel", claims, NULL, NULL);
 }

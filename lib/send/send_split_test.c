@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * split_test.c: one claim: whatever a socket takes, call by call, the same bytes arrive, in as many calls as must be.
- * All lists of up to 3 segments of 0 to 3 bytes, each as bytes or as a file region, by every way, under every schedule
- * of short writes, with and without waits in between. Flags, sizes and waits are audited by the environment.
+ * send_split_test.c: one claim: whatever a socket takes, call by call, the same bytes arrive, in as many calls as must
+ * be. All lists of up to 3 segments of 0 to 3 bytes, each as bytes or as a file region, by every way, under every
+ * schedule of short writes, with and without waits in between. Flags, sizes and waits are audited by the environment.
  * It breaks when a way answers to totals: the thresholds of auto lie far above these lists; send_test.c has them.
  */
 #include "send_test.h"
@@ -173,5 +173,5 @@ int main(void)
         cmocka_unit_test(every_split_brings_the_same_bytes),
     };
 
-    return cmocka_run_group_tests_name("split", claims, NULL, NULL);
+    return cmocka_run_group_tests_name("send_split", claims, NULL, NULL);
 }

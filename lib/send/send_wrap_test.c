@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * wrap_test.c: one claim, end to end: under EINTR, EAGAIN, ENOBUFS and calls cut short below the C library's door, what
- * lib/send and the real environment bring through a real socket is the list, in no more calls than that takes.
+ * send_wrap_test.c: one claim, end to end: under EINTR, EAGAIN, ENOBUFS and calls cut short below the C library's door,
+ * what lib/send and the real environment bring through a real socket is the list, in no more calls than that takes.
  * Linked with --wrap for sendmsg, sendfile, sendfile64, so the kernel is called for real, with less.
  * It breaks without those flags: the first test then sees no call at all.
  */
-#include "kernel_test.h"
+#include "send_kernel_test.h"
 
 #include <sys/sendfile.h>
 
@@ -220,5 +220,5 @@ int main(void)
         cmocka_unit_test_setup(faults_below_change_no_byte, setup),
     };
 
-    return cmocka_run_group_tests_name("wrap", claims, NULL, NULL);
+    return cmocka_run_group_tests_name("send_wrap", claims, NULL, NULL);
 }
