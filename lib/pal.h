@@ -99,7 +99,7 @@ struct pal_env {
     /* sendfile: one call to sendfile(2) with an explicit offset; the file's position is not moved. *out_sent 0 with
      * PAL_OK means that the file has no bytes there. Raises no SIGPIPE. */
     enum pal_status (*sendfile)(void *context, size_t *out_sent, int socket, int file, uint64_t offset, size_t len);
-    /* file_size: the size of a regular file; PAL_BAD_ARGUMENT for anything else. */
+    /* file_size: the size of a readable regular file; PAL_BAD_ARGUMENT for anything else. */
     enum pal_status (*file_size)(void *context, uint64_t *out_size, int file);
     /* wait_writable: returns PAL_OK when `socket` takes bytes (or spuriously), PAL_TIMED_OUT at `deadline_ns` of
      * now_ns; UINT64_MAX waits for ever. */
@@ -127,7 +127,7 @@ struct pal_pool_stats {
 struct pal_pool_config {
     size_t pooled_cap_max; /* a larger rental is exact and is never kept */
     size_t idle_bytes_max; /* over all threads */
-    bool hostile;          /* for tests: another buffer on each rent, exact-size memory, poison on release */
+    bool hostile;          /* for tests: another buffer on each rent, exact size (1 byte for 0), poison on release */
 };
 
 /* pal_pool_ops: rented buffers. Buckets are powers of two from 16 bytes. */
@@ -261,7 +261,8 @@ enum pal_send_way {
     PAL_SEND_NUM_WAYS
 };
 
-/* pal_segment: bytes, or (file >= 0) a region of a file: file_len 0 means to the end. For bytes `file` is -1. */
+/* pal_segment: bytes, or (file >= 0) a region of a file: file_len 0 means to the end. For bytes `file` is -1: {0} is a
+ * region of descriptor 0. */
 struct pal_segment {
     struct pal_view bytes;
     int file;
@@ -272,15 +273,18 @@ struct pal_segment {
 /* pal_send_ops: one list to one stream socket. */
 struct pal_send_ops {
     /* begin: copies the list, not the bytes, and sends nothing yet; operations on one socket are served in order of
-     * begin. A list that cannot be sent whole is refused here: PAL_BAD_ARGUMENT (*out_bad_segment set: NULL with a
-     * length, bad descriptor, region beyond the file, way without files), PAL_TOO_LONG (the sum overflows).
-     * `deadline_ns` of now_ns holds for the whole operation; UINT64_MAX for none. */
+     * begin, an empty list waits for nobody. A list that cannot be sent whole is refused here, *out_bad_segment set
+     * (SIZE_MAX when no segment is to blame): PAL_BAD_ARGUMENT (NULL with a length, bad descriptor, region beyond the
+     * file, bytes and a file in one segment, way without files), PAL_TOO_LONG (the sum overflows). PAL_UNSUPPORTED:
+     * unknown way. PAL_NO_MEMORY. `deadline_ns` of now_ns holds for the whole operation; UINT64_MAX for none. */
     enum pal_status (*begin)(const struct pal_env *env, struct pal_send **out, size_t *out_bad_segment,
                              enum pal_send_way way, int socket, const struct pal_segment *segments, size_t num_segments,
                              uint64_t deadline_ns);
-    /* resume: sends what the socket takes. *out_progress is set whatever the status: bytes taken by this call. PAL_OK:
-     * all sent. PAL_WOULD_BLOCK (not blocking, or an earlier operation is unfinished), PAL_TIMED_OUT, PAL_RESET,
-     * PAL_BROKEN_PIPE, PAL_TRUNCATED (a file shrank), PAL_CANCELLED. */
+    /* resume: sends what the socket takes. *out_progress is set whatever the status: bytes taken by this call. Not
+     * final, to be resumed at the exact byte: PAL_WOULD_BLOCK (not blocking, or an earlier operation is unfinished) and
+     * PAL_NO_MEMORY. Final, repeated with progress 0: PAL_OK (all sent), PAL_TIMED_OUT, PAL_RESET, PAL_BROKEN_PIPE,
+     * PAL_TRUNCATED (a file shrank), PAL_CANCELLED, PAL_SYSTEM (also for a transport that claims more than it was
+     * given). sendfile(2) knows no flags: a file region on a blocking socket may pass the deadline. */
     enum pal_status (*resume)(struct pal_send *send, uint64_t *out_progress, bool blocking);
     void (*cancel)(struct pal_send *send);
     /* end: gives the object back, finished or not. */
