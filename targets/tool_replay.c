@@ -300,7 +300,9 @@ int tool_replay(int argc, char **argv)
             break;
         }
         files = grown;
-        memcpy(files + num, more, num_more * sizeof(*more));
+        if (num_more > 0) {
+            memcpy(files + num, more, num_more * sizeof(*more));
+        }
         num += num_more;
         free(more);
     }

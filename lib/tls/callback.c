@@ -19,7 +19,7 @@ static const enum pal_status status_table[TLS_NUM_EVENTS] = {
     [TLS_UNSUPPORTED] = PAL_UNSUPPORTED,
     [TLS_BAD_STATE] = PAL_BAD_STATE,
     [TLS_BAD_ARGUMENT] = PAL_BAD_ARGUMENT,
-    [TLS_BROKEN] = PAL_ENGINE,                     /* errSSLInternal: InternalError */
+    [TLS_BROKEN] = PAL_ENGINE, /* errSSLInternal: InternalError */
 };
 
 static enum tls_event callback_open(struct pal_tls *tls, const struct pal_tls_config *config)
@@ -54,7 +54,8 @@ static enum pal_status callback_handshake(struct pal_tls *tls, struct pal_token 
                : status_table[event];
 }
 
-static enum pal_status callback_decrypt(struct pal_tls *tls, size_t *out_offset, size_t *out_count, struct tls_span span)
+static enum pal_status callback_decrypt(struct pal_tls *tls, size_t *out_offset, size_t *out_count,
+                                        struct tls_span span)
 {
     /* Copied first: plaintext of an earlier record may be longer than what came in, and would overwrite it. */
     if (!tls_queue_append(tls->env, &tls->kept, (struct pal_view){span.data, span.len}))

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * drain.c: the shape of .NET on Unix: input into a memory BIO, output out of one: ask how much, reserve exactly that, read.
- * It differs from its model where the contract is stricter: decrypt without plaintext answers PAL_NEED_INPUT, not OK.
- * It breaks when the engine was opened with a transport: then its memory stays empty.
+ * drain.c: the shape of .NET on Unix: input into a memory BIO, output out of one: ask how much, reserve exactly that,
+ * read. It differs from its model where the contract is stricter: decrypt without plaintext answers PAL_NEED_INPUT, not
+ * OK. It breaks when the engine was opened with a transport: then its memory stays empty.
  */
 #include "tls.h"
 
 /* SSL_get_error and the handshake's stored exception, in the model's words. */
 static const enum pal_status status_table[TLS_NUM_EVENTS] = {
-    [TLS_DONE] = PAL_OK,                            /* SSL_ERROR_NONE: OK */
-    [TLS_WANT_READ] = PAL_NEED_INPUT,               /* SSL_ERROR_WANT_READ: ContinueNeeded, OK in encrypt and decrypt */
-    [TLS_WANT_CREDENTIALS] = PAL_NEED_CREDENTIALS,  /* SSL_ERROR_WANT_X509_LOOKUP: CredentialsNeeded */
-    [TLS_RENEGOTIATING] = PAL_RENEGOTIATE,          /* WANT_READ with a renegotiation pending: Renegotiate */
-    [TLS_CLOSED] = PAL_CLOSED,                      /* SSL_ERROR_ZERO_RETURN: ContextExpired */
-    [TLS_NO_SPACE] = PAL_NO_SPACE,                  /* never: it reads into a span of the frame's size */
-    [TLS_FAILED] = PAL_PROTOCOL,                    /* SSL_ERROR_SSL: InternalError, the exception after the drain */
+    [TLS_DONE] = PAL_OK,                           /* SSL_ERROR_NONE: OK */
+    [TLS_WANT_READ] = PAL_NEED_INPUT,              /* SSL_ERROR_WANT_READ: ContinueNeeded, OK in encrypt and decrypt */
+    [TLS_WANT_CREDENTIALS] = PAL_NEED_CREDENTIALS, /* SSL_ERROR_WANT_X509_LOOKUP: CredentialsNeeded */
+    [TLS_RENEGOTIATING] = PAL_RENEGOTIATE,         /* WANT_READ with a renegotiation pending: Renegotiate */
+    [TLS_CLOSED] = PAL_CLOSED,                     /* SSL_ERROR_ZERO_RETURN: ContextExpired */
+    [TLS_NO_SPACE] = PAL_NO_SPACE,                 /* never: it reads into a span of the frame's size */
+    [TLS_FAILED] = PAL_PROTOCOL,                   /* SSL_ERROR_SSL: InternalError, the exception after the drain */
     [TLS_NO_MEMORY] = PAL_NO_MEMORY,
     [TLS_NO_RANDOM] = PAL_NO_RANDOM,
     [TLS_UNSUPPORTED] = PAL_UNSUPPORTED,
     [TLS_BAD_STATE] = PAL_BAD_STATE,
     [TLS_BAD_ARGUMENT] = PAL_BAD_ARGUMENT,
-    [TLS_BROKEN] = PAL_ENGINE,                      /* SSL_ERROR_SYSCALL: InternalError */
+    [TLS_BROKEN] = PAL_ENGINE, /* SSL_ERROR_SYSCALL: InternalError */
 };
 
 static enum tls_event drain_open(struct pal_tls *tls, const struct pal_tls_config *config)

@@ -37,8 +37,8 @@ struct tls_transport {
     void *context;
 };
 
-/* tls_sizes: what a record is made of: `header` (with an explicit nonce), plaintext, `trailer` (with the inner type). Exact:
- * only AEAD suites are offered. */
+/* tls_sizes: what a record is made of: `header` (with an explicit nonce), plaintext, `trailer` (with the inner type).
+ * Exact: only AEAD suites are offered. */
 struct tls_sizes {
     size_t plain_max;
     size_t header;
@@ -46,8 +46,8 @@ struct tls_sizes {
 };
 
 /* tls_engine_open: an endpoint. `transport` is copied; NULL has the engine keep bytes itself: see tls_engine_feed.
- * `config` was checked by the caller and is not kept. TLS_UNSUPPORTED, TLS_BAD_ARGUMENT (credentials or ticket that cannot
- * be read), TLS_NO_MEMORY, TLS_NO_RANDOM, TLS_BROKEN. */
+ * `config` was checked by the caller and is not kept. TLS_UNSUPPORTED, TLS_BAD_ARGUMENT (credentials or ticket that
+ * cannot be read), TLS_NO_MEMORY, TLS_NO_RANDOM, TLS_BROKEN. */
 enum tls_event tls_engine_open(const struct pal_env *env, struct tls_engine **out, const struct pal_tls_config *config,
                                const struct tls_transport *transport);
 void tls_engine_close(struct tls_engine *engine);

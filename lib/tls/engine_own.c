@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * engine_own.c: everything in lib/tls that differs between OpenSSL and BoringSSL: randomness and time, what is made early,
- * keys, KeyUpdate, renegotiation, alerts on demand, sessions as bytes.
- * It breaks when the engine's archive was not prepared as ci/engines.cmake does it: then randomness is not ours.
+ * engine_own.c: everything in lib/tls that differs between OpenSSL and BoringSSL: randomness and time, what is made
+ * early, keys, KeyUpdate, renegotiation, alerts on demand, sessions as bytes. It breaks when the engine's archive was
+ * not prepared as ci/engines.cmake does it: then randomness is not ours.
  */
 #include "engine_ssl.h"
 #include "warm.h"
@@ -17,7 +17,8 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
-/* ---- the world of the running call ------------------------------------------------------------------------------------ */
+/* ---- the world of the running call
+ * ------------------------------------------------------------------------------------ */
 
 static _Thread_local struct {
     const struct pal_env *env; /* NULL outside of tls_enter and tls_leave: the real one */
@@ -60,7 +61,8 @@ static bool draw(uint8_t *out, size_t len)
     return false;
 }
 
-/* The libraries' time(): all of them are in this object, and find this one. Named so that no header's time() clashes. */
+/* The libraries' time(): all of them are in this object, and find this one. Named so that no header's time() clashes.
+ */
 time_t tls_own_time(time_t *out) __asm__("time");
 
 time_t tls_own_time(time_t *out)
@@ -75,7 +77,8 @@ time_t tls_own_time(time_t *out)
 
 #ifdef OPENSSL_IS_BORINGSSL
 
-/* ---- BoringSSL ---------------------------------------------------------------------------------------------------------- */
+/* ---- BoringSSL
+ * ---------------------------------------------------------------------------------------------------------- */
 
 #include <sys/time.h>
 
@@ -169,7 +172,8 @@ enum tls_event tls_own_update_keys(SSL *ssl, bool request_peer)
     return tls_own_flush(ssl);
 }
 
-/* A client follows a server's request; neither side can make one (ssl.h, SSL_renegotiate: "a deferred renegotiation"). */
+/* A client follows a server's request; neither side can make one (ssl.h, SSL_renegotiate: "a deferred renegotiation").
+ */
 enum tls_event tls_own_renegotiate(SSL *ssl)
 {
     (void)ssl;
@@ -200,7 +204,8 @@ SSL_SESSION *tls_own_import(struct pal_view bytes)
 
 #else
 
-/* ---- OpenSSL 3 ---------------------------------------------------------------------------------------------------------- */
+/* ---- OpenSSL 3
+ * ---------------------------------------------------------------------------------------------------------- */
 
 #include <openssl/kdf.h>
 
@@ -342,7 +347,8 @@ static void complete(X509 *certificate)
 static X509 *known_find(struct pal_view der, size_t *out_len)
 {
     for (size_t i = 0; i < NUM_KNOWN; i++) {
-        if (known[i].certificate != NULL && known[i].len <= der.len && memcmp(known[i].der, der.data, known[i].len) == 0) {
+        if (known[i].certificate != NULL && known[i].len <= der.len &&
+            memcmp(known[i].der, der.data, known[i].len) == 0) {
             X509_up_ref(known[i].certificate);
             *out_len = known[i].len;
             return known[i].certificate;

@@ -28,7 +28,8 @@ struct tls_engine {
     enum tls_event end;
 };
 
-/* ---- output --------------------------------------------------------------------------------------------------------------- */
+/* ---- output
+ * --------------------------------------------------------------------------------------------------------------- */
 
 static bool put(struct tls_engine *engine, const void *bytes, size_t len)
 {
@@ -105,7 +106,8 @@ static bool deliver(struct tls_engine *engine, size_t num_chunks)
     return ok;
 }
 
-/* ---- script --------------------------------------------------------------------------------------------------------------- */
+/* ---- script
+ * --------------------------------------------------------------------------------------------------------------- */
 
 static const struct scripted_step *next_step(struct tls_engine *engine, enum scripted_call call)
 {
@@ -143,7 +145,8 @@ static enum tls_event begin(struct tls_engine *engine, enum scripted_call call, 
     return event;
 }
 
-/* ---- input ---------------------------------------------------------------------------------------------------------------- */
+/* ---- input
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static size_t pull(struct tls_engine *engine, uint8_t *out, size_t cap)
 {
@@ -229,7 +232,8 @@ static enum tls_event note(struct tls_engine *engine, uint8_t type, struct pal_v
     return TLS_DONE;
 }
 
-/* ---- the seam --------------------------------------------------------------------------------------------------------------- */
+/* ---- the seam
+ * --------------------------------------------------------------------------------------------------------------- */
 
 enum tls_event tls_engine_open(const struct pal_env *env, struct tls_engine **out, const struct pal_tls_config *config,
                                const struct tls_transport *transport)
@@ -239,8 +243,11 @@ enum tls_event tls_engine_open(const struct pal_env *env, struct tls_engine **ou
 
     if (engine == NULL)
         return TLS_NO_MEMORY;
-    *engine = (struct tls_engine){.env = env, .server = config->role == PAL_TLS_SERVER, .late = config->late_identity,
-                                  .alert_sent = 255, .alert_received = 255};
+    *engine = (struct tls_engine){.env = env,
+                                  .server = config->role == PAL_TLS_SERVER,
+                                  .late = config->late_identity,
+                                  .alert_sent = 255,
+                                  .alert_received = 255};
     if (transport != NULL)
         engine->transport = *transport;
     if (num_steps > 0) {
@@ -297,7 +304,7 @@ static enum tls_event shake_on(struct tls_engine *engine)
             return TLS_WANT_CREDENTIALS;
         if (mine) {
             event = put_record(engine, TYPE_HANDSHAKE, (struct pal_view){flight, lens[engine->phase]}) ? TLS_DONE
-                                                                                                      : TLS_NO_MEMORY;
+                                                                                                       : TLS_NO_MEMORY;
         } else {
             event = read_record(engine, &type, &body);
             if (event == TLS_DONE && type != TYPE_HANDSHAKE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * engine_setup.c: what the SSL_CTX and each SSL are told: suites, credentials, trust, PSK, ALPN, tickets, alerts.
- * The SSL_CTX is one for the process: OpenSSL takes 140 us to make one (470 us under ASan), and fetches algorithms into a
- * cache of the process meanwhile. Nothing of a connection is kept in it. It breaks when a callback keeps an SSL.
+ * The SSL_CTX is one for the process: OpenSSL takes 140 us to make one (470 us under ASan), and fetches algorithms into
+ * a cache of the process meanwhile. Nothing of a connection is kept in it. It breaks when a callback keeps an SSL.
  */
 #include "engine_ssl.h"
 
@@ -19,7 +19,8 @@ SSL_CTX *tls_setup_context(void)
     return context;
 }
 
-/* ---- transport -------------------------------------------------------------------------------------------------------- */
+/* ---- transport
+ * -------------------------------------------------------------------------------------------------------- */
 
 static int transport_read(BIO *bio, char *out, int cap)
 {
@@ -66,7 +67,8 @@ BIO *tls_setup_transport(struct tls_engine *engine)
     return bio;
 }
 
-/* ---- callbacks of the context --------------------------------------------------------------------------------------------- */
+/* ---- callbacks of the context
+ * --------------------------------------------------------------------------------------------- */
 
 static int select_alpn(SSL *ssl, const uint8_t **out, uint8_t *out_len, const uint8_t *offered, unsigned offered_len,
                        void *unused)
@@ -84,7 +86,8 @@ static int select_alpn(SSL *ssl, const uint8_t **out, uint8_t *out_len, const ui
     return SSL_TLSEXT_ERR_OK;
 }
 
-/* RFC 5077 4: AES-128-CBC and HMAC-SHA256 under the keys of the identity. -1 fails, 0 does not know the name, 1 is good. */
+/* RFC 5077 4: AES-128-CBC and HMAC-SHA256 under the keys of the identity. -1 fails, 0 does not know the name, 1 is
+ * good. */
 static int seal_ticket(SSL *ssl, uint8_t *name, uint8_t *iv, EVP_CIPHER_CTX *cipher, HMAC_CTX *hmac, int seal)
 {
     const struct tls_ticket_keys *keys = &tls_of(ssl)->ticket_keys;
@@ -135,7 +138,8 @@ static bool configure(SSL_CTX *made)
     SSL_CTX_set_options(made, SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_mode(made, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_NO_AUTO_CHAIN);
     /* Without the clean-up that OpenSSL does every 255th time: nothing is stored. */
-    SSL_CTX_set_session_cache_mode(made, SSL_SESS_CACHE_BOTH | SSL_SESS_CACHE_NO_INTERNAL | SSL_SESS_CACHE_NO_AUTO_CLEAR);
+    SSL_CTX_set_session_cache_mode(made,
+                                   SSL_SESS_CACHE_BOTH | SSL_SESS_CACHE_NO_INTERNAL | SSL_SESS_CACHE_NO_AUTO_CLEAR);
     SSL_CTX_sess_set_new_cb(made, new_session);
     SSL_CTX_set_alpn_select_cb(made, select_alpn, NULL);
     SSL_CTX_set_info_callback(made, note_alert);
@@ -156,7 +160,8 @@ bool tls_engine_start(void)
     return context != NULL && configure(context) && tls_own_warm();
 }
 
-/* ---- callbacks of a session --------------------------------------------------------------------------------------------- */
+/* ---- callbacks of a session
+ * --------------------------------------------------------------------------------------------- */
 
 static int ask_identity(SSL *ssl, void *unused)
 {
@@ -196,7 +201,8 @@ static unsigned psk_server(SSL *ssl, const char *identity, uint8_t *key, unsigne
     return (unsigned)engine->psk_key_len;
 }
 
-/* ---- credentials ---------------------------------------------------------------------------------------------------------- */
+/* ---- credentials
+ * ---------------------------------------------------------------------------------------------------------- */
 
 void tls_setup_certificates_release(struct tls_certificates *certificates)
 {
@@ -218,8 +224,8 @@ enum tls_event tls_setup_certificates(struct tls_certificates *out, struct pal_v
     return TLS_DONE;
 }
 
-/* Keys for tickets follow from what only the server knows, so that every endpoint with the same identity opens them, and
- * no endpoint has to be told what another one drew. */
+/* Keys for tickets follow from what only the server knows, so that every endpoint with the same identity opens them,
+ * and no endpoint has to be told what another one drew. */
 static bool derive_ticket_keys(struct tls_engine *engine, struct pal_view secret)
 {
     static const char label[] = "paldiff session tickets";

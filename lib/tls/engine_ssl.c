@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * engine_ssl.c: the seam over OpenSSL or BoringSSL, whichever headers it is compiled against: one SSL per endpoint, every
- * call of it between tls_enter and tls_leave, and what it answered made an event.
- * It breaks when an SSL call is made whose error queue was not empty before: SSL_get_error then reports another's error.
+ * engine_ssl.c: the seam over OpenSSL or BoringSSL, whichever headers it is compiled against: one SSL per endpoint,
+ * every call of it between tls_enter and tls_leave, and what it answered made an event. It breaks when an SSL call is
+ * made whose error queue was not empty before: SSL_get_error then reports another's error.
  */
 #include "engine_ssl.h"
 
@@ -51,7 +51,8 @@ static enum tls_event leave(struct tls_engine *engine, enum tls_event event)
     return event;
 }
 
-/* ---- open and close --------------------------------------------------------------------------------------------------- */
+/* ---- open and close
+ * --------------------------------------------------------------------------------------------------- */
 
 static bool connect_bios(struct tls_engine *engine, const struct tls_transport *transport)
 {
@@ -105,8 +106,11 @@ enum tls_event tls_engine_open(const struct pal_env *env, struct tls_engine **ou
         event = TLS_NO_MEMORY;
         goto done;
     }
-    *engine = (struct tls_engine){.env = env, .server = config->role == PAL_TLS_SERVER, .late = config->late_identity,
-                                  .alert_sent = 255, .alert_received = 255};
+    *engine = (struct tls_engine){.env = env,
+                                  .server = config->role == PAL_TLS_SERVER,
+                                  .late = config->late_identity,
+                                  .alert_sent = 255,
+                                  .alert_received = 255};
     if (transport != NULL)
         engine->transport = *transport;
     begin(engine);
@@ -159,7 +163,8 @@ enum tls_event tls_engine_set_identity(struct tls_engine *engine, const struct p
     return event;
 }
 
-/* ---- traffic ---------------------------------------------------------------------------------------------------------- */
+/* ---- traffic
+ * ---------------------------------------------------------------------------------------------------------- */
 
 enum tls_event tls_engine_handshake(struct tls_engine *engine)
 {
@@ -268,7 +273,8 @@ enum tls_event tls_engine_shutdown(struct tls_engine *engine)
     return leave(engine, result >= 0 ? TLS_DONE : event_of(engine, result));
 }
 
-/* ---- what is known ------------------------------------------------------------------------------------------------------ */
+/* ---- what is known
+ * ------------------------------------------------------------------------------------------------------ */
 
 enum tls_event tls_engine_info(struct tls_engine *engine, struct pal_tls_info *out)
 {
@@ -332,7 +338,8 @@ enum tls_event tls_engine_export(struct tls_engine *engine, struct pal_view *out
     return event;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------- */
+/* ---- memory
+ * ------------------------------------------------------------------------------------------------------------- */
 
 enum tls_event tls_engine_feed(struct tls_engine *engine, struct pal_view bytes)
 {

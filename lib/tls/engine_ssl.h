@@ -55,12 +55,13 @@ struct tls_engine {
 /* tls_of: the engine behind an SSL. */
 struct tls_engine *tls_of(const SSL *ssl);
 
-/* tls_enter: engine_enter, and randomness and time of `env` as well. tls_leave: ends it; what was refused meanwhile goes
- * before a failure of the engine's. Empties the error queue. */
+/* tls_enter: engine_enter, and randomness and time of `env` as well. tls_leave: ends it; what was refused meanwhile
+ * goes before a failure of the engine's. Empties the error queue. */
 void tls_enter(const struct pal_env *env);
 enum tls_event tls_leave(enum tls_event event);
 
-/* ---- engine_own.c --------------------------------------------------------------------------------------------------- */
+/* ---- engine_own.c ---------------------------------------------------------------------------------------------------
+ */
 
 /* tls_own_context: the process's SSL_CTX with what one engine alone has been told. NULL when it cannot be made. */
 SSL_CTX *tls_own_context(void);
@@ -85,7 +86,8 @@ size_t tls_own_export(SSL_SESSION *session, uint8_t **out);
 SSL_SESSION *tls_own_import(struct pal_view bytes);
 void tls_own_allow_renegotiation(SSL *ssl);
 
-/* ---- engine_setup.c ------------------------------------------------------------------------------------------------- */
+/* ---- engine_setup.c -------------------------------------------------------------------------------------------------
+ */
 
 enum { TLS_CERTIFICATES_MAX = 16 };
 

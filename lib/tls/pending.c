@@ -19,7 +19,7 @@ static const enum pal_status status_table[TLS_NUM_EVENTS] = {
     [TLS_UNSUPPORTED] = PAL_UNSUPPORTED,
     [TLS_BAD_STATE] = PAL_BAD_STATE,
     [TLS_BAD_ARGUMENT] = PAL_BAD_ARGUMENT,
-    [TLS_BROKEN] = PAL_ENGINE,                     /* Error: InternalError */
+    [TLS_BROKEN] = PAL_ENGINE, /* Error: InternalError */
 };
 
 static enum tls_event pending_open(struct pal_tls *tls, const struct pal_tls_config *config)

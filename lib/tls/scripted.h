@@ -15,8 +15,8 @@ extern "C" {
 /* scripted_call: what a step waits for. */
 enum scripted_call {
     SCRIPTED_HANDSHAKE,
-    SCRIPTED_WRITE, /* one record */
-    SCRIPTED_READ,  /* also the probe with no room */
+    SCRIPTED_WRITE,   /* one record */
+    SCRIPTED_READ,    /* also the probe with no room */
     SCRIPTED_CONTROL, /* update_keys, renegotiate, alert, shutdown, flush */
     SCRIPTED_NUM_CALLS
 };
@@ -44,10 +44,11 @@ struct scripted_step {
 
 #define SCRIPTED_EMIT_MAX ((uint32_t)1 << 20)
 
-/* pal_port_scripted: tls only. pal_tls_config.trusted holds an array of scripted_step, copied by open(), of which a rest
- * that is no whole step is ignored; empty is the unscripted double: a handshake of 1, 3 and 1 records, records with 5
- * bytes of header and 17 of trailer, alerts, close_notify and KeyUpdate as TLS 1.3 has them. Everything else in the config
- * but role, shape and mode is checked, and not used. PAL_UNSUPPORTED: renegotiate, set_identity without late_identity. */
+/* pal_port_scripted: tls only. pal_tls_config.trusted holds an array of scripted_step, copied by open(), of which a
+ * rest that is no whole step is ignored; empty is the unscripted double: a handshake of 1, 3 and 1 records, records
+ * with 5 bytes of header and 17 of trailer, alerts, close_notify and KeyUpdate as TLS 1.3 has them. Everything else in
+ * the config but role, shape and mode is checked, and not used. PAL_UNSUPPORTED: renegotiate, set_identity without
+ * late_identity. */
 const struct pal_port *pal_port_scripted(void);
 
 #ifdef __cplusplus

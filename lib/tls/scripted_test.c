@@ -47,7 +47,7 @@ static void a_step_answers_with_its_bytes(void **state)
     static const struct {
         enum tls_event event;
         enum pal_status status;
-    } cases[] = {{TLS_WANT_READ, PAL_NEED_INPUT},     {TLS_WANT_CREDENTIALS, PAL_NEED_CREDENTIALS},
+    } cases[] = {{TLS_WANT_READ, PAL_NEED_INPUT},      {TLS_WANT_CREDENTIALS, PAL_NEED_CREDENTIALS},
                  {TLS_RENEGOTIATING, PAL_RENEGOTIATE}, {TLS_CLOSED, PAL_CLOSED},
                  {TLS_FAILED, PAL_PROTOCOL},           {TLS_NO_MEMORY, PAL_NO_MEMORY},
                  {TLS_NO_RANDOM, PAL_NO_RANDOM},       {TLS_BROKEN, PAL_ENGINE}};
@@ -57,7 +57,8 @@ static void a_step_answers_with_its_bytes(void **state)
         int shape = (int)(i % PAL_TLS_NUM_SHAPES);
         enum tls_event event = cases[i / PAL_TLS_NUM_SHAPES].event;
         enum pal_status want = cases[i / PAL_TLS_NUM_SHAPES].status;
-        const struct scripted_step step = {SCRIPTED_HANDSHAKE, (uint8_t)event, SCRIPTED_INSTEAD | SCRIPTED_RAW, 3, 0, 7, 0, 100};
+        const struct scripted_step step = {
+            SCRIPTED_HANDSHAKE, (uint8_t)event, SCRIPTED_INSTEAD | SCRIPTED_RAW, 3, 0, 7, 0, 100};
         struct link link;
         size_t sent;
 
@@ -66,7 +67,8 @@ static void a_step_answers_with_its_bytes(void **state)
         expect(link.ends[0].status, want, shape_names[shape]);
         sent = link.ends[0].wire.len;
         /* Credentials come before the drain in two shapes; nothing else does, and nothing is lost. */
-        assert_int_equal(sent, event == TLS_WANT_CREDENTIALS && (shape == PAL_TLS_DRAIN || shape == PAL_TLS_CALLBACK) ? 0 : 100);
+        assert_int_equal(
+            sent, event == TLS_WANT_CREDENTIALS && (shape == PAL_TLS_DRAIN || shape == PAL_TLS_CALLBACK) ? 0 : 100);
         expect(take_pending(&link, &link.ends[0]), PAL_OK, "take_pending");
         assert_int_equal(link.ends[0].wire.len, 100);
         for (size_t j = 0; j < 100; j++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sized.c: the shape of .NET on Windows: header, data and trailer are reserved before anything is encrypted, plaintext is
- * put where its ciphertext will be, and len becomes what was really produced. Reading goes frame by frame, in place.
+ * sized.c: the shape of .NET on Windows: header, data and trailer are reserved before anything is encrypted, plaintext
+ * is put where its ciphertext will be, and len becomes what was really produced. Reading goes frame by frame, in place.
  * The engine has no in-place call as EncryptMessage is one: it reads the plaintext from the token and its output is
  * copied over it, which changes no byte on the wire. It breaks when an engine reads plaintext after it has written.
  */
@@ -18,13 +18,13 @@ static const enum pal_status status_table[TLS_NUM_EVENTS] = {
     [TLS_RENEGOTIATING] = PAL_RENEGOTIATE,         /* SEC_I_RENEGOTIATE */
     [TLS_CLOSED] = PAL_CLOSED,                     /* SEC_I_CONTEXT_EXPIRED */
     [TLS_NO_SPACE] = PAL_NO_SPACE,                 /* SEC_E_BUFFER_TOO_SMALL */
-    [TLS_FAILED] = PAL_PROTOCOL,                   /* SEC_E_ILLEGAL_MESSAGE, SEC_E_MESSAGE_ALTERED, SEC_E_UNTRUSTED_ROOT */
-    [TLS_NO_MEMORY] = PAL_NO_MEMORY,               /* SEC_E_INSUFFICIENT_MEMORY */
+    [TLS_FAILED] = PAL_PROTOCOL,     /* SEC_E_ILLEGAL_MESSAGE, SEC_E_MESSAGE_ALTERED, SEC_E_UNTRUSTED_ROOT */
+    [TLS_NO_MEMORY] = PAL_NO_MEMORY, /* SEC_E_INSUFFICIENT_MEMORY */
     [TLS_NO_RANDOM] = PAL_NO_RANDOM,
-    [TLS_UNSUPPORTED] = PAL_UNSUPPORTED,           /* SEC_E_UNSUPPORTED_FUNCTION */
-    [TLS_BAD_STATE] = PAL_BAD_STATE,               /* SEC_E_OUT_OF_SEQUENCE */
-    [TLS_BAD_ARGUMENT] = PAL_BAD_ARGUMENT,         /* SEC_E_INVALID_PARAMETER */
-    [TLS_BROKEN] = PAL_ENGINE,                     /* SEC_E_INTERNAL_ERROR */
+    [TLS_UNSUPPORTED] = PAL_UNSUPPORTED,   /* SEC_E_UNSUPPORTED_FUNCTION */
+    [TLS_BAD_STATE] = PAL_BAD_STATE,       /* SEC_E_OUT_OF_SEQUENCE */
+    [TLS_BAD_ARGUMENT] = PAL_BAD_ARGUMENT, /* SEC_E_INVALID_PARAMETER */
+    [TLS_BROKEN] = PAL_ENGINE,             /* SEC_E_INTERNAL_ERROR */
 };
 
 /* The engine sees the running frame only: `kept` may begin in the middle of one for it. */

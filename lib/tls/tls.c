@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* ---- queue ---------------------------------------------------------------------------------------------------------- */
+/* ---- queue ----------------------------------------------------------------------------------------------------------
+ */
 
 bool tls_queue_append(const struct pal_env *env, struct tls_queue *queue, struct pal_view bytes)
 {
@@ -61,7 +62,8 @@ void tls_queue_free(const struct pal_env *env, struct tls_queue *queue)
     *queue = (struct tls_queue){0};
 }
 
-/* ---- for the shapes --------------------------------------------------------------------------------------------------- */
+/* ---- for the shapes
+ * --------------------------------------------------------------------------------------------------- */
 
 static size_t transport_read(void *context, uint8_t *out, size_t cap)
 {
@@ -157,7 +159,8 @@ enum tls_event tls_read_all(struct pal_tls *tls, uint8_t *out, size_t *out_count
     return total > 0 ? TLS_DONE : event; /* what ended it comes again when asked again */
 }
 
-/* ---- table ------------------------------------------------------------------------------------------------------------ */
+/* ---- table
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static bool alpn_valid(struct pal_view alpn)
 {
@@ -182,8 +185,7 @@ static bool version_valid(uint16_t version)
 /* Names become C strings in both engines, so they may hold no 0. */
 static bool name_valid(struct pal_view name, size_t len_max)
 {
-    return pal_view_valid(name) && name.len <= len_max &&
-           (name.len == 0 || memchr(name.data, 0, name.len) == NULL);
+    return pal_view_valid(name) && name.len <= len_max && (name.len == 0 || memchr(name.data, 0, name.len) == NULL);
 }
 
 static bool config_valid(const struct pal_tls_config *config)
@@ -287,7 +289,8 @@ static enum pal_status tls_encrypt(struct pal_tls *tls, struct pal_token *out, s
     return out->status = tls_die(tls, tls->shape->encrypt(tls, out, plain));
 }
 
-static enum pal_status tls_decrypt(struct pal_tls *tls, size_t *out_offset, size_t *out_count, uint8_t *data, size_t len)
+static enum pal_status tls_decrypt(struct pal_tls *tls, size_t *out_offset, size_t *out_count, uint8_t *data,
+                                   size_t len)
 {
     size_t offset = 0;
     size_t count = 0;

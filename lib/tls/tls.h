@@ -13,7 +13,8 @@
 /* pal_tls_table: every engine's, local to its object; the port hands it out. */
 extern const struct pal_tls_ops pal_tls_table;
 
-/* ---- queue ---------------------------------------------------------------------------------------------------------- */
+/* ---- queue ----------------------------------------------------------------------------------------------------------
+ */
 
 /* tls_queue: bytes in order, in memory of env->alloc, never pooled. {0} is empty. */
 struct tls_queue {
@@ -30,7 +31,8 @@ void tls_queue_drop(struct tls_queue *queue, size_t len);
 /* tls_queue_free: wipes and gives back. */
 void tls_queue_free(const struct pal_env *env, struct tls_queue *queue);
 
-/* ---- shape ---------------------------------------------------------------------------------------------------------- */
+/* ---- shape ----------------------------------------------------------------------------------------------------------
+ */
 
 /* tls_span: the caller's buffer in decrypt: `len` bytes came in, `cap` >= len may be written. */
 struct tls_span {
@@ -44,7 +46,8 @@ struct tls_shape {
     /* status: its words for the engine's events; decrypt and all else. */
     const enum pal_status *status;
     enum tls_event (*open)(struct pal_tls *tls, const struct pal_tls_config *config);
-    enum pal_status (*handshake)(struct pal_tls *tls, struct pal_token *out, size_t *out_consumed, struct pal_view input);
+    enum pal_status (*handshake)(struct pal_tls *tls, struct pal_token *out, size_t *out_consumed,
+                                 struct pal_view input);
     enum pal_status (*encrypt)(struct pal_tls *tls, struct pal_token *out, struct pal_view plain);
     enum pal_status (*decrypt)(struct pal_tls *tls, size_t *out_offset, size_t *out_count, struct tls_span span);
     /* collect: moves what the engine has written so far into the token. */
@@ -76,7 +79,8 @@ struct tls_transport tls_transport_for(struct pal_tls *tls);
 /* tls_die: remembers a status that ends the connection; gives it back. Ordinary answers end nothing. */
 enum pal_status tls_die(struct pal_tls *tls, enum pal_status status);
 
-/* tls_append_output: all of `output` behind what the token has. PAL_NO_MEMORY and PAL_TOO_LONG leave it in the queue. */
+/* tls_append_output: all of `output` behind what the token has. PAL_NO_MEMORY and PAL_TOO_LONG leave it in the queue.
+ */
 enum pal_status tls_append_output(struct pal_tls *tls, struct pal_token *out);
 
 /* tls_write_all: plaintext as records of full size, the last one shorter. */

@@ -337,7 +337,8 @@ static void claim_shutdown(struct link *link, size_t client_engine, size_t serve
         expect(decrypt(peer, peer->inbox.len), PAL_OK, "data before close_notify");
         expect(decrypt(peer, 0), PAL_CLOSED, "close_notify");
         expect(decrypt(peer, 0), PAL_CLOSED, "close_notify again");
-        assert_int_equal(end->wire.len, (expect(control(link, end, control_shutdown, 0), PAL_OK, "again"), end->wire.len));
+        assert_int_equal(end->wire.len,
+                         (expect(control(link, end, control_shutdown, 0), PAL_OK, "again"), end->wire.len));
     }
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tls_test.h: what the tls unit tests share: a world of its own for each end (ledger, pool, clock, random stream), and a
- * link that moves bytes between two ends. Only tests include this; targets have their own, larger environment.
- * It breaks when a port takes memory, time or randomness that the world does not see.
+ * tls_test.h: what the tls unit tests share: a world of its own for each end (ledger, pool, clock, random stream), and
+ * a link that moves bytes between two ends. Only tests include this; targets have their own, larger environment. It
+ * breaks when a port takes memory, time or randomness that the world does not see.
  */
 #ifndef PAL_TLS_TEST_H
 #define PAL_TLS_TEST_H
 
 #include "credentials.h"
 
-#include "../ports.h"
 #include "../env/env.h"
 #include "../pool/pool.h"
+#include "../ports.h"
 #include "../token.h"
 
 #include <setjmp.h>
@@ -25,7 +25,8 @@ enum { TEST_NOW = 1700000000, NUM_ENGINES = 2, POISON = 0xa5 };
 
 static const char *const shape_names[PAL_TLS_NUM_SHAPES] = {"sized", "drain", "callback", "pending"};
 
-/* ---- bytes ------------------------------------------------------------------------------------------------------------ */
+/* ---- bytes
+ * ------------------------------------------------------------------------------------------------------------ */
 
 struct bytes {
     uint8_t *data;
@@ -75,7 +76,8 @@ static inline void expect(enum pal_status got, enum pal_status want, const char 
         fail_msg("%s: got %s, want %s", what, pal_status_name(got), pal_status_name(want));
 }
 
-/* ---- world ------------------------------------------------------------------------------------------------------------ */
+/* ---- world
+ * ------------------------------------------------------------------------------------------------------------ */
 
 struct world_block {
     struct world_block *next;
@@ -188,7 +190,8 @@ static inline void world_settled(struct world *world)
     world->pool = NULL;
 }
 
-/* ---- link ------------------------------------------------------------------------------------------------------------- */
+/* ---- link
+ * ------------------------------------------------------------------------------------------------------------- */
 
 struct end {
     struct world world;
@@ -265,7 +268,8 @@ static inline void link_open(struct link *link)
     for (size_t i = 0; i < 2; i++) {
         struct end *end = &link->ends[i];
 
-        expect(end->tls_ops->open(end_env(end), &end->tls, &end->config), PAL_OK, i == 0 ? "open client" : "open server");
+        expect(end->tls_ops->open(end_env(end), &end->tls, &end->config), PAL_OK,
+               i == 0 ? "open client" : "open server");
     }
 }
 
@@ -414,7 +418,8 @@ static inline enum pal_status control(struct link *link, struct end *end, contro
     return status;
 }
 
-/* ---- credentials ------------------------------------------------------------------------------------------------------- */
+/* ---- credentials
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* identities: made once, by OpenSSL. [1] is of another authority than [0]. */
 static struct world identity_world;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * warm.c: both versions, with certificates and with a PSK, from empty and resumed, a record and a KeyUpdate each.
- * It is no test: what a peer answers is not looked at. It breaks when an engine makes per-connection state that outlives
- * the connection: that is then found in the ledger of whoever plays it first.
+ * It is no test: what a peer answers is not looked at. It breaks when an engine makes per-connection state that
+ * outlives the connection: that is then found in the ledger of whoever plays it first.
  */
 #include "warm.h"
 

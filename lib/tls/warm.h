@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * warm.h: handshakes of an engine with itself while it starts, so that what it makes once per process is made before any
- * environment is entered, but for the real one, whose memory is for ever.
- * It breaks when a version, key type or feature is offered later that was not played here.
+ * warm.h: handshakes of an engine with itself while it starts, so that what it makes once per process is made before
+ * any environment is entered, but for the real one, whose memory is for ever. It breaks when a version, key type or
+ * feature is offered later that was not played here.
  */
 #ifndef PAL_TLS_WARM_H
 #define PAL_TLS_WARM_H
