@@ -284,7 +284,7 @@ struct pal_send_ops {
      * final, to be resumed at the exact byte: PAL_WOULD_BLOCK (not blocking, or an earlier operation is unfinished) and
      * PAL_NO_MEMORY. Final, repeated with progress 0: PAL_OK (all sent), PAL_TIMED_OUT, PAL_RESET, PAL_BROKEN_PIPE,
      * PAL_TRUNCATED (a file shrank), PAL_CANCELLED, PAL_SYSTEM (also for a transport that claims more than it was
-     * given). sendfile(2) knows no flags: a file region on a blocking socket may pass the deadline. */
+     * given). The kernel gives file sends no flags: a file region on a blocking socket may pass the deadline. */
     enum pal_status (*resume)(struct pal_send *send, uint64_t *out_progress, bool blocking);
     void (*cancel)(struct pal_send *send);
     /* end: gives the object back, finished or not. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ports.h: the entry symbols of the reference library: one per engine, all that is global in its object, and one for the
- * areas that need no engine.
- * A port of somebody else's needs nothing from here.
- * It breaks when the build's PAL_ENGINE_PORT names a symbol that is not listed.
+ * ports.h: the entry symbols of the reference library: one per engine, all that is global in its object, and one for
+ * the areas that need no engine. A port of somebody else's needs nothing from here. It breaks when the build's
+ * PAL_ENGINE_PORT names a symbol that is not listed.
  */
 #ifndef PAL_PORTS_H
 #define PAL_PORTS_H

@@ -14,8 +14,8 @@ bool pal_token_valid(const struct pal_token *token);
 /* pal_token_reserve: room for `more` bytes past len: no effect when it is there; else new memory (PAL_REUSED: rented,
  * PAL_FRESH: allocated exactly), the valid prefix copied, the old memory given back once. len and status stay. A token
  * keeps the mode that it first got memory in. PAL_TOO_LONG when len + more overflows, PAL_NO_MEMORY, PAL_UNSUPPORTED
- * (PAL_REUSED without a pool), PAL_BAD_ARGUMENT (no such mode), PAL_REFUSED (the pool does not know the old rental): all
- * leave the token as it was. */
+ * (PAL_REUSED without a pool), PAL_BAD_ARGUMENT (no such mode), PAL_REFUSED (the pool does not know the old rental):
+ * all leave the token as it was. */
 enum pal_status pal_token_reserve(const struct pal_env *env, struct pal_token *token, enum pal_mode mode,
                                   size_t more) PAL_MUST_USE;
 

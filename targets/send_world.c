@@ -10,13 +10,8 @@
 #include <assert.h>
 #include <string.h>
 
-#define SLOTS 2u
-#define HALF_OF_ALL (SIZE_MAX / 2 + 1)
-#define LIST_BYTES_MAX 8192u
 #define DEADLINE_STEP_NS 1000000u
 
-const char *const send_len_names[SEND_LENS] = {"0", "1", "2", "3", "7", "16", "36", "64", "100", "255", "256", "1000"};
-static const size_t lens[SEND_LENS] = {0, 1, 2, 3, 7, 16, 36, 64, 100, 255, 256, 1000};
 const char *const send_room_names[SEND_ROOMS] = {"0", "1", "2", "3", "5", "8", "17", "40", "100", "257", "1001", "all"};
 static const uint64_t rooms[SEND_ROOMS] = {0, 1, 2, 3, 5, 8, 17, 40, 100, 257, 1001, TRANSPORT_NEVER};
 const char *const send_failure_names[SEND_FAILURES] = {"reset",     "broken-pipe", "no-memory",
@@ -27,40 +22,6 @@ const char *const send_no_yes[2] = {"no", "yes"};
 const char *const send_bad_names[4] = {"no", "null", "overflow", "file"};
 const char *const send_scribble_names[2] = {"no", "list"};
 
-/* send_slot: one operation. `expected` is what its list says, as it was at begin. */
-struct send_slot {
-    struct pal_send *send;
-    bool open;
-    bool finished; /* a final status was given */
-    bool empty;
-    bool resumed;
-    bool scribbled;
-    bool empties;
-    bool files;
-    uint64_t turn; /* number of its begin */
-    uint8_t *expected;
-    size_t expected_len;
-    size_t sent;
-    size_t num_segments;
-    const struct pal_segment *given; /* the list as the caller had it, and as it has to be still */
-    const struct pal_segment *kept;
-    size_t file_end[TRANSPORT_FILES]; /* that the list needs */
-    uint32_t calls_due;
-};
-
-struct send_world {
-    struct player player;
-    const struct pal_send_ops *ops;
-    struct transport transport;
-    size_t num_segments;
-    struct pal_segment segments[SEND_SEGMENTS_MAX];
-    struct send_slot slots[SLOTS];
-    uint64_t turns;
-    uint32_t fail_alloc;
-    bool lied;
-    uint8_t wire[TRANSPORT_WIRE_MAX];
-};
-
 const struct pal_port *send_plain_port(void)
 {
     return pal_port_reference();
@@ -69,140 +30,6 @@ const struct pal_port *send_plain_port(void)
 static struct send_world *send_of(struct player *player)
 {
     return (struct send_world *)player;
-}
-
-static uint8_t *take(struct send_world *world, size_t len)
-{
-    return arena_take(&world->player.world->arena, len, 0);
-}
-
-/* add_segment: lists are bounded in number and in bytes; what would not fit is left out. */
-static void add_segment(struct send_world *world, struct pal_segment segment)
-{
-    size_t total = segment.bytes.len == HALF_OF_ALL ? 0 : segment.bytes.len;
-    for (size_t i = 0; i < world->num_segments; i++) {
-        total += world->segments[i].bytes.len == HALF_OF_ALL ? 0 : world->segments[i].bytes.len;
-        total += world->segments[i].file >= 0 ? TRANSPORT_FILE_MAX : 0;
-    }
-    if (world->num_segments < SEND_SEGMENTS_MAX && total <= LIST_BYTES_MAX) {
-        world->segments[world->num_segments++] = segment;
-    }
-}
-
-static void add_bytes(struct send_world *world, const struct step *step)
-{
-    struct pal_view text = scenario_field_bytes(world->player.scenario, step, 0);
-    size_t len = text.len + lens[step->number[1]];
-    uint8_t *data = take(world, len);
-    for (size_t i = 0; i < len; i++) {
-        data[i] = i < text.len ? text.data[i] : (uint8_t)(world->num_segments * 31 + i);
-    }
-    struct pal_segment segment = {{data, len}, -1, 0, 0};
-    if (step->number[2] == 1) {
-        segment.bytes = (struct pal_view){NULL, 1};
-    } else if (step->number[2] == 2 && world->num_segments + 2 <= SEND_SEGMENTS_MAX) {
-        /* Two halves of all memory, and their sum wraps. Neither may be read. */
-        segment.bytes.len = HALF_OF_ALL;
-        add_segment(world, segment);
-    } else if (step->number[2] == 3) {
-        segment = (struct pal_segment){{NULL, 0}, TRANSPORT_FILE + (int)TRANSPORT_FILES, 0, 0};
-    }
-    add_segment(world, segment);
-}
-
-/* segment_bytes: of a segment of a list that begin accepted. */
-static struct pal_view segment_bytes(const struct send_world *world, const struct pal_segment *segment)
-{
-    if (segment->file < 0) {
-        return segment->bytes;
-    }
-    const struct transport_file *file = &world->transport.files[segment->file - TRANSPORT_FILE];
-    size_t len = segment->file_len > 0 ? (size_t)segment->file_len : file->len - (size_t)segment->file_offset;
-    return (struct pal_view){file->data + segment->file_offset, len};
-}
-
-/* expect: what a list that begin accepted says. */
-static void expect(struct send_world *world, struct send_slot *slot)
-{
-    slot->empties = slot->num_segments == 0;
-    for (size_t i = 0; i < slot->num_segments; i++) {
-        struct pal_view bytes = segment_bytes(world, &slot->kept[i]);
-        slot->empties |= bytes.len == 0;
-        slot->expected_len += bytes.len;
-    }
-    slot->empty = slot->expected_len == 0;
-    slot->expected = take(world, slot->expected_len);
-    size_t at = 0;
-    for (size_t i = 0; i < slot->num_segments; i++) {
-        const struct pal_segment *segment = &slot->kept[i];
-        struct pal_view bytes = segment_bytes(world, segment);
-        if (bytes.len > 0) {
-            memcpy(slot->expected + at, bytes.data, bytes.len);
-        }
-        at += bytes.len;
-        if (segment->file >= 0 && bytes.len > 0) {
-            size_t *needed = &slot->file_end[segment->file - TRANSPORT_FILE];
-            size_t end = (size_t)segment->file_offset + bytes.len;
-            *needed = end > *needed ? end : *needed;
-            slot->files = true;
-        }
-    }
-}
-
-/* calls_due: for a list that the socket takes in one go. */
-static uint32_t calls_due(const struct send_world *world, const struct send_slot *slot)
-{
-    size_t pieces = 0;
-    size_t runs = 0;
-    bool in_run = false;
-    for (size_t i = 0; i < slot->num_segments; i++) {
-        const struct pal_segment *segment = &slot->kept[i];
-        bool file = segment->file >= 0;
-        size_t len = file ? 1 : segment->bytes.len;
-        if (file && segment->file_len == 0) {
-            len = world->transport.files[segment->file - TRANSPORT_FILE].len > segment->file_offset ? 1 : 0;
-        }
-        if (len > 0) {
-            pieces++;
-            runs += file || !in_run ? 1 : 0;
-            in_run = !file;
-        }
-    }
-    switch ((enum pal_send_way)world->player.world->spec->way) {
-    case PAL_SEND_SEQUENTIAL:
-        return (uint32_t)pieces;
-    case PAL_SEND_COPIED:
-    case PAL_SEND_GATHERED:
-        return pieces > 0 ? 1 : 0;
-    case PAL_SEND_PACKETS:
-    case PAL_SEND_AUTO:
-        return (uint32_t)runs;
-    case PAL_SEND_NUM_WAYS:
-        break;
-    }
-    return 0;
-}
-
-static const struct pal_segment *copy_list(struct send_world *world, size_t num)
-{
-    struct pal_segment *copy = (struct pal_segment *)(void *)take(world, num * sizeof(*copy));
-    if (num > 0) {
-        memcpy(copy, world->segments, num * sizeof(*copy));
-    }
-    return copy;
-}
-
-static uint32_t list_changes(const struct send_slot *slot)
-{
-    uint32_t changed = 0;
-    for (size_t i = 0; slot->open && !slot->scribbled && i < slot->num_segments; i++) {
-        const struct pal_segment *a = &slot->given[i];
-        const struct pal_segment *b = &slot->kept[i];
-        bool same = a->bytes.data == b->bytes.data && a->bytes.len == b->bytes.len && a->file == b->file &&
-                    a->file_offset == b->file_offset && a->file_len == b->file_len;
-        changed += same ? 0 : 1;
-    }
-    return changed;
 }
 
 /* note: what the transport saw of this step. Adds, so that a call that was played again counts whole. */
@@ -216,8 +43,8 @@ static void note(struct send_world *world, struct trace_step *trace)
     trace->facts[FACT_IDLE_WAITS] = audit->idle_waits;
     trace->facts[FACT_BAD_FLAGS] += audit->bad_flags;
     trace->facts[FACT_ALLOCATIONS] = world->player.world->env.allocations;
-    for (size_t i = 0; i < SLOTS; i++) {
-        trace->facts[FACT_LIST_CHANGED] += list_changes(&world->slots[i]);
+    for (size_t i = 0; i < SEND_SLOTS; i++) {
+        trace->facts[FACT_LIST_CHANGED] += send_list_changes(&world->slots[i]);
     }
 }
 
@@ -253,8 +80,8 @@ static void begin(struct send_world *world, const struct step *step, struct trac
     }
     memset(slot, 0, sizeof(*slot));
     slot->num_segments = world->num_segments;
-    slot->given = copy_list(world, slot->num_segments);
-    slot->kept = copy_list(world, slot->num_segments);
+    slot->given = send_copy_list(world, slot->num_segments);
+    slot->kept = send_copy_list(world, slot->num_segments);
     trace->facts[FACT_SEND_KIND] = SEND_BEGIN;
     arm(world);
     for (int attempt = 0; attempt < 2; attempt++) {
@@ -268,10 +95,10 @@ static void begin(struct send_world *world, const struct step *step, struct trac
     trace->facts[FACT_BAD_SEGMENT] = bad == SIZE_MAX - 1 ? 0 : (uint32_t)(bad + 1);
     note(world, trace);
     if (slot->open) {
-        expect(world, slot);
+        send_expect(world, slot);
         slot->turn = ++world->turns;
         slot->scribbled = step->number[1] != 0;
-        slot->calls_due = calls_due(world, slot);
+        slot->calls_due = send_calls_due(world, slot);
         if (slot->scribbled) {
             memset((void *)(uintptr_t)slot->given, 0x5a, slot->num_segments * sizeof(*slot->given));
         }
@@ -392,13 +219,6 @@ static void set_failure(struct send_world *world, const struct step *step)
     world->transport.fail_once = step->number[2] != 0 || world->transport.fail_status == PAL_WOULD_BLOCK;
 }
 
-static void add_file(struct send_world *world, const struct step *step)
-{
-    struct pal_segment segment = {
-        {NULL, 0}, TRANSPORT_FILE + (int)step->number[0], step->number[1], lens[step->number[2]]};
-    add_segment(world, segment);
-}
-
 /* script: what a step does to the socket or the files. */
 static void script(struct send_world *world, const struct step *step)
 {
@@ -424,7 +244,7 @@ static void script(struct send_world *world, const struct step *step)
         transport->spurious = step->number[1];
         break;
     case SEND_OP_SHRINK:
-        transport->files[step->number[0]].len = lens[step->number[1]];
+        transport->files[step->number[0]].len = send_lens[step->number[1]];
         break;
     default:
         break;
@@ -437,11 +257,11 @@ static bool play_step(struct player *player, const struct step *step, struct tra
     transport_step(&world->transport);
     switch (step->op) {
     case SEND_OP_BYTES:
-        add_bytes(world, step);
+        send_add_bytes(world, step);
         break;
     case SEND_OP_REPEAT:
         for (uint32_t i = 0; world->num_segments > 0 && i < step->number[0]; i++) {
-            add_segment(world, world->segments[world->num_segments - 1]);
+            send_add(world, world->segments[world->num_segments - 1]);
         }
         break;
     case SEND_OP_BEGIN:
@@ -458,7 +278,7 @@ static bool play_step(struct player *player, const struct step *step, struct tra
         world->fail_alloc = step->number[0];
         break;
     case SEND_OP_FILE:
-        add_file(world, step);
+        send_add_file(world, step);
         break;
     default:
         script(world, step);
@@ -472,7 +292,7 @@ static bool play_step(struct player *player, const struct step *step, struct tra
 static void close(struct player *player)
 {
     struct send_world *world = send_of(player);
-    for (size_t i = 0; i < SLOTS; i++) {
+    for (size_t i = 0; i < SEND_SLOTS; i++) {
         if (world->slots[i].open) {
             world->ops->end(world->slots[i].send);
             world->slots[i].open = false;
@@ -490,8 +310,8 @@ static void close(struct player *player)
     const struct step bytes = {.op = SEND_OP_BYTES, .number = {0, 3, 0}, .len = {0}};
     const struct step begins = {.op = SEND_OP_BEGIN};
     const struct step resumes = {.op = SEND_OP_RESUME};
-    add_bytes(world, &bytes);
-    add_bytes(world, &bytes);
+    send_add_bytes(world, &bytes);
+    send_add_bytes(world, &bytes);
     transport_step(&world->transport);
     begin(world, &begins, player_step(player, SEND_OP_BEGIN));
     transport_step(&world->transport);

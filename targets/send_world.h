@@ -5,14 +5,16 @@
 #ifndef PALDIFF_SEND_WORLD_H
 #define PALDIFF_SEND_WORLD_H
 
-#include "target.h"
+#include "troupe.h"
 
 #define SEND_SEGMENTS_MAX 48u
 #define SEND_LENS 12u
 #define SEND_ROOMS 12u
 #define SEND_FAILURES 6u
+#define SEND_SLOTS 2u /* operations at a time */
 
 extern const char *const send_len_names[SEND_LENS];
+extern const size_t send_lens[SEND_LENS];
 extern const char *const send_room_names[SEND_ROOMS];
 extern const char *const send_failure_names[SEND_FAILURES];
 extern const char *const send_no_yes[2];
@@ -64,6 +66,57 @@ enum send_operation {
      {SEND_ROOM("reads", 3), {"spurious", FIELD_NUMBER, 3, 0, NULL, true}}},                                           \
     {"fail-alloc", "the n-th allocation of the next call fails", 1, 1, {{"n", FIELD_NUMBER, 3, 1, NULL, false}}}
 /* clang-format on */
+
+/* send_slot: one operation. `expected` is what its list says, as it was at begin. */
+struct send_slot {
+    struct pal_send *send;
+    bool open;
+    bool finished; /* a final status was given */
+    bool empty;
+    bool resumed;
+    bool scribbled;
+    bool empties;
+    bool files;
+    uint64_t turn; /* number of its begin */
+    uint8_t *expected;
+    size_t expected_len;
+    size_t sent;
+    size_t num_segments;
+    const struct pal_segment *given; /* the list as the caller had it, and as it has to be still */
+    const struct pal_segment *kept;
+    size_t file_end[TRANSPORT_FILES]; /* that the list needs */
+    uint32_t calls_due;
+};
+
+struct send_world {
+    struct player player;
+    const struct pal_send_ops *ops;
+    struct transport transport;
+    size_t num_segments;
+    struct pal_segment segments[SEND_SEGMENTS_MAX];
+    struct send_slot slots[SEND_SLOTS];
+    uint64_t turns;
+    uint32_t fail_alloc;
+    bool lied;
+    uint8_t wire[TRANSPORT_WIRE_MAX];
+};
+
+/* send_add: a segment more, unless the list would get too large. send_add_bytes, send_add_file: as a step says. */
+void send_add(struct send_world *world, struct pal_segment segment);
+void send_add_bytes(struct send_world *world, const struct step *step);
+void send_add_file(struct send_world *world, const struct step *step);
+
+/* send_copy_list: the list as it is now, in fenced memory. */
+const struct pal_segment *send_copy_list(struct send_world *world, size_t num);
+
+/* send_list_changes: segments of the caller's list that are not as they were at begin. */
+uint32_t send_list_changes(const struct send_slot *slot);
+
+/* send_expect: works out what the slot's list says. The list was accepted. */
+void send_expect(struct send_world *world, struct send_slot *slot);
+
+/* send_calls_due: calls that the world's way needs for a list that the socket takes in one go. */
+uint32_t send_calls_due(const struct send_world *world, const struct send_slot *slot);
 
 /* send_plain_port: the reference port for the sequential world, which a mutant does not replace. */
 const struct pal_port *send_plain_port(void);

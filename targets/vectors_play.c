@@ -22,7 +22,7 @@ static const uint8_t digest_lens[PAL_NUM_DIGESTS] = {
 static const uint8_t junk[JUNK_LEN] = "paldiff's junk: forty bytes of no value";
 
 /* The SplitMix64 generator: fixed, so that the order and every cut are the same in each run and build. */
-size_t player_random(struct player *player, size_t bound)
+size_t player_random(struct vector_player *player, size_t bound)
 {
     uint64_t z = player->random += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -43,7 +43,7 @@ static void print_view(const char *word, struct pal_view view)
 }
 
 /* Counts, and names the case; whether the caller is to print got and want. */
-static bool flag(struct player *player, const char *what)
+static bool flag(struct vector_player *player, const char *what)
 {
     player->num_flags++;
     if (player->silent || player->num_flags > FLAGS_PRINTED_MAX) {
@@ -54,7 +54,7 @@ static bool flag(struct player *player, const char *what)
     return true;
 }
 
-static bool status_is(struct player *player, const char *what, enum pal_status got, enum pal_status want)
+static bool status_is(struct vector_player *player, const char *what, enum pal_status got, enum pal_status want)
 {
     if (got == want) {
         return true;
@@ -65,7 +65,7 @@ static bool status_is(struct player *player, const char *what, enum pal_status g
     return false;
 }
 
-static bool number_is(struct player *player, const char *what, uint64_t got, uint64_t want)
+static bool number_is(struct vector_player *player, const char *what, uint64_t got, uint64_t want)
 {
     if (got == want) {
         return true;
@@ -82,7 +82,8 @@ static bool view_same(struct pal_view a, struct pal_view b)
 }
 
 /* `same`: the bytes must be these, or (an invalid vector) must not. */
-static void bytes_are(struct player *player, const char *what, struct pal_view got, struct pal_view want, bool same)
+static void bytes_are(struct vector_player *player, const char *what, struct pal_view got, struct pal_view want,
+                      bool same)
 {
     if (view_same(got, want) != same && flag(player, what)) {
         print_view("got ", got);
@@ -127,7 +128,7 @@ static void room_free(struct room *room)
     *room = (struct room){0};
 }
 
-static void room_is_untouched(struct player *player, const char *what, const struct room *room)
+static void room_is_untouched(struct vector_player *player, const char *what, const struct room *room)
 {
     if (number_is(player, "*out_len of a failed call", room->len, UNTOUCHED_LEN)) {
         bytes_are(player, what, (struct pal_view){room->memory, room->cap}, (struct pal_view){room->before, room->cap},
@@ -138,18 +139,18 @@ static void room_is_untouched(struct player *player, const char *what, const str
 /* ---- operations ---------------------------------------------------------------------------------------------------
  */
 
-static const struct pal_hmac_ops *hmac_of(const struct player *player)
+static const struct pal_hmac_ops *hmac_of(const struct vector_player *player)
 {
     return player->world->port->hmac[player->world->mode];
 }
 
-static const struct pal_aead_ops *aead_of(const struct player *player)
+static const struct pal_aead_ops *aead_of(const struct vector_player *player)
 {
     return player->world->port->aead[player->world->mode];
 }
 
 /* `whole` in three parts, cut anywhere. */
-static void cut(struct player *player, struct pal_view out_parts[3], struct pal_view whole)
+static void cut(struct vector_player *player, struct pal_view out_parts[3], struct pal_view whole)
 {
     size_t first = player_random(player, whole.len + 1);
     size_t second = first + player_random(player, whole.len - first + 1);
@@ -158,7 +159,7 @@ static void cut(struct player *player, struct pal_view out_parts[3], struct pal_
     out_parts[2] = (struct pal_view){second < whole.len ? whole.data + second : NULL, whole.len - second};
 }
 
-static enum pal_status hmac_by_parts(struct player *player, struct room *out, const struct vector *vector,
+static enum pal_status hmac_by_parts(struct vector_player *player, struct room *out, const struct vector *vector,
                                      const struct pal_view parts[3])
 {
     const struct pal_env *env = &player->world->env.env;
@@ -170,7 +171,7 @@ static enum pal_status hmac_by_parts(struct player *player, struct room *out, co
     return status == PAL_OK ? hmac->finish(env, out->memory, out->cap, &out->len) : status;
 }
 
-static void play_hmac(struct player *player, const struct vector *vector)
+static void play_hmac(struct vector_player *player, const struct vector *vector)
 {
     struct room out = room_new(digest_lens[vector->digest], (struct pal_view){NULL, 0});
     struct pal_view parts[3];
@@ -189,7 +190,7 @@ static void play_hmac(struct player *player, const struct vector *vector)
     room_free(&out);
 }
 
-static void play_seal(struct player *player, const struct vector *vector, const struct pal_aead_job *job)
+static void play_seal(struct vector_player *player, const struct vector *vector, const struct pal_aead_job *job)
 {
     bool in_place = player_random(player, 2) == 0;
     struct room out =
@@ -210,7 +211,7 @@ done:
 }
 
 /* What a message that is not authentic leaves behind: nothing where the plaintext would have been. */
-static void room_is_wiped(struct player *player, const struct room *out, size_t plain_len)
+static void room_is_wiped(struct vector_player *player, const struct room *out, size_t plain_len)
 {
     struct room want = room_new(out->cap, (struct pal_view){out->before, out->cap});
     if (plain_len > 0) {
@@ -223,7 +224,7 @@ static void room_is_wiped(struct player *player, const struct room *out, size_t 
     room_free(&want);
 }
 
-static void play_open(struct player *player, const struct vector *vector, const struct pal_aead_job *job)
+static void play_open(struct vector_player *player, const struct vector *vector, const struct pal_aead_job *job)
 {
     bool in_place = player_random(player, 2) == 0;
     size_t plain_len = vector->want.len - vector->tag_len;
@@ -253,7 +254,7 @@ static size_t num_operations(const struct vector *vector)
     return vector->family == VECTOR_HMAC || vector->open_only ? 1 : 2;
 }
 
-static void play_once(struct player *player, const struct vector *vector)
+static void play_once(struct vector_player *player, const struct vector *vector)
 {
     if (vector->family == VECTOR_HMAC) {
         play_hmac(player, vector);
@@ -277,7 +278,8 @@ static void play_once(struct player *player, const struct vector *vector)
  */
 
 /* disturb_hmac, disturb_aead: one call that fails (or an opened message) under `key`, and its answer. */
-static void disturb_hmac(struct player *player, enum disturbance kind, enum pal_digest digest, struct pal_view key)
+static void disturb_hmac(struct vector_player *player, enum disturbance kind, enum pal_digest digest,
+                         struct pal_view key)
 {
     const struct pal_hmac_ops *hmac = hmac_of(player);
     struct world_env *env = &player->world->env;
@@ -300,7 +302,7 @@ static void disturb_hmac(struct player *player, enum disturbance kind, enum pal_
     room_free(&out);
 }
 
-static void disturb_seal(struct player *player, enum disturbance kind, const struct pal_aead_job *job)
+static void disturb_seal(struct vector_player *player, enum disturbance kind, const struct pal_aead_job *job)
 {
     struct world_env *env = &player->world->env;
     struct room out =
@@ -316,7 +318,7 @@ static void disturb_seal(struct player *player, enum disturbance kind, const str
     room_free(&out);
 }
 
-static void disturb_open(struct player *player, enum disturbance kind, const struct pal_aead_job *job)
+static void disturb_open(struct vector_player *player, enum disturbance kind, const struct pal_aead_job *job)
 {
     struct world_env *env = &player->world->env;
     size_t plain_len = sizeof(junk) - job->tag_len;
@@ -338,7 +340,7 @@ done:
     room_free(&out);
 }
 
-static void disturb_aead(struct player *player, enum disturbance kind, enum pal_aead cipher, struct pal_view key)
+static void disturb_aead(struct vector_player *player, enum disturbance kind, enum pal_aead cipher, struct pal_view key)
 {
     struct pal_aead_job job = {.cipher = kind == DISTURB_UNKNOWN_ALGORITHM ? PAL_NUM_AEADS : cipher,
                                .key = key,
@@ -353,7 +355,7 @@ static void disturb_aead(struct player *player, enum disturbance kind, enum pal_
 }
 
 /* Under the key and algorithm of `like`. */
-static void disturb(struct player *player, enum disturbance kind, const struct vector *like)
+static void disturb(struct vector_player *player, enum disturbance kind, const struct vector *like)
 {
     struct world_env *env = &player->world->env;
     world_env_step(env, player->random);
@@ -370,7 +372,7 @@ static void disturb(struct player *player, enum disturbance kind, const struct v
 
 /* What a slot could take for the vector's own: `key` with a bit changed; for hmac also one byte more or less, or the
  * same under another digest. `key` has room for a byte more than the vector's. */
-static void make_similar(struct player *player, struct vector *similar, uint8_t *key)
+static void make_similar(struct vector_player *player, struct vector *similar, uint8_t *key)
 {
     size_t choice = player_random(player, similar->family == VECTOR_HMAC ? 4 : 1);
     if (choice == 1) {
@@ -387,7 +389,7 @@ static void make_similar(struct player *player, struct vector *similar, uint8_t 
 
 /* Before the miss: under a similar key, so that the vector's own stays away from the slot; except now and then for the
  * failing allocation, which must not leave half of it there. Returns whether the slot may hold the own key. */
-static bool disturb_before_miss(struct player *player, const struct vector *vector, enum disturbance kind)
+static bool disturb_before_miss(struct vector_player *player, const struct vector *vector, enum disturbance kind)
 {
     struct vector similar = *vector;
     struct room key = room_new(vector->key.len + 1, vector->key);
@@ -404,7 +406,7 @@ static bool disturb_before_miss(struct player *player, const struct vector *vect
 /* ---- twice --------------------------------------------------------------------------------------------------------
  */
 
-static struct pal_slot_stats stats_of(const struct player *player)
+static struct pal_slot_stats stats_of(const struct vector_player *player)
 {
     struct pal_slot_stats stats = {0, 0};
     if (player->vector->family == VECTOR_HMAC) {
@@ -416,7 +418,7 @@ static struct pal_slot_stats stats_of(const struct player *player)
 }
 
 /* `own`: the slot may hold the key already, so that set-ups cannot be foretold. */
-static void play_counted(struct player *player, const struct vector *vector, bool hit, bool own)
+static void play_counted(struct vector_player *player, const struct vector *vector, bool hit, bool own)
 {
     size_t flags = player->num_flags;
     struct pal_slot_stats before = stats_of(player);
@@ -444,7 +446,7 @@ static void play_counted(struct player *player, const struct vector *vector, boo
     }
 }
 
-static void play_twice(struct player *player, const struct vector *vector)
+static void play_twice(struct vector_player *player, const struct vector *vector)
 {
     enum disturbance first =
         (enum disturbance)(vector->family == VECTOR_HMAC ? DISTURB_ABANDONED_MESSAGE : DISTURB_BAD_TAG);
@@ -461,7 +463,7 @@ static void play_twice(struct player *player, const struct vector *vector)
     play_counted(player, vector, true, false);
 }
 
-void player_play(struct player *player, const struct vector *vector)
+void player_play(struct vector_player *player, const struct vector *vector)
 {
     for (size_t i = 0; i < PLAYER_WORLDS; i++) {
         player->world = &player->worlds[i];
@@ -469,7 +471,7 @@ void player_play(struct player *player, const struct vector *vector)
     }
 }
 
-size_t player_try(struct player *player, size_t *out_operations, size_t world, const struct vector *vector)
+size_t player_try(struct vector_player *player, size_t *out_operations, size_t world, const struct vector *vector)
 {
     size_t flags = player->num_flags;
     player->world = &player->worlds[world];

@@ -30,7 +30,7 @@ struct player_world {
 };
 
 /* player: all worlds of one test. Must not move after player_init. */
-struct player {
+struct vector_player {
     struct player_world worlds[PLAYER_WORLDS];
     uint64_t random;
     bool silent; /* flags are counted, not printed */
@@ -48,16 +48,16 @@ struct player {
 
 /* player_init: false when an engine cannot be started. player_deinit: drops all slots; returns blocks not given back.
  */
-bool player_init(struct player *player);
-size_t player_deinit(struct player *player);
+bool player_init(struct vector_player *player);
+size_t player_deinit(struct vector_player *player);
 
 /* player_play: `vector` in every world, twice in each: a miss, then a hit, and disturbances before both. */
-void player_play(struct player *player, const struct vector *vector);
+void player_play(struct vector_player *player, const struct vector *vector);
 
 /* player_try: `vector` once in one world. Returns how many of its operations were flagged; sets *out_operations. */
-size_t player_try(struct player *player, size_t *out_operations, size_t world, const struct vector *vector);
+size_t player_try(struct vector_player *player, size_t *out_operations, size_t world, const struct vector *vector);
 
 /* player_random: the next number of the fixed sequence, below `bound`. */
-size_t player_random(struct player *player, size_t bound);
+size_t player_random(struct vector_player *player, size_t bound);
 
 #endif

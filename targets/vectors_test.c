@@ -23,7 +23,7 @@
 
 static const char *vectors_dir;
 static struct vector_set vectors;
-static struct player player;
+static struct vector_player player;
 
 /* ---- order --------------------------------------------------------------------------------------------------------
  */

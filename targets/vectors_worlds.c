@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool player_init(struct player *player)
+bool player_init(struct vector_player *player)
 {
     static const char *const mode_names[PAL_NUM_MODES] = {[PAL_FRESH] = "fresh", [PAL_REUSED] = "reused"};
     const struct pal_port *ports[] = {pal_port_openssl(), pal_port_boringssl()};
@@ -29,7 +29,7 @@ bool player_init(struct player *player)
     return true;
 }
 
-size_t player_deinit(struct player *player)
+size_t player_deinit(struct vector_player *player)
 {
     size_t left = 0;
     for (size_t i = 0; i < PLAYER_WORLDS; i++) {

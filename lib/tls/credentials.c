@@ -60,12 +60,11 @@ static bool add_dns_name(X509 *certificate, struct pal_view name)
     return ok;
 }
 
-static bool set_subject(X509 *certificate, const char *prefix, struct pal_view name)
+static bool set_subject(X509 *certificate, bool authority, struct pal_view name)
 {
-    uint8_t text[80];
-    size_t len = strlen(prefix);
+    uint8_t text[80] = "CA of ";
+    size_t len = authority ? 6 : 0;
 
-    memcpy(text, prefix, len);
     memcpy(text + len, name.data, name.len);
     return X509_NAME_add_entry_by_NID(X509_get_subject_name(certificate), NID_commonName, MBSTRING_UTF8, text,
                                       (int)(len + name.len), -1, 0) == 1;
@@ -81,7 +80,7 @@ static X509 *certify(const struct pal_tls_identity_spec *spec, EVP_PKEY *key, X5
         ASN1_INTEGER_set(X509_get_serialNumber(made), leaf ? 2 : 1) == 1 &&
         ASN1_TIME_set(X509_getm_notBefore(made), (time_t)spec->not_before) != NULL &&
         ASN1_TIME_set(X509_getm_notAfter(made), (time_t)spec->not_after) != NULL && X509_set_pubkey(made, key) == 1 &&
-        set_subject(made, leaf ? "" : "CA of ", spec->name) &&
+        set_subject(made, !leaf, spec->name) &&
         X509_set_issuer_name(made, X509_get_subject_name(leaf ? ca : made)) == 1 &&
         add_extension(made, NID_basic_constraints, leaf ? "critical,CA:FALSE" : "critical,CA:TRUE") &&
         add_extension(made, NID_key_usage, leaf ? "critical,digitalSignature" : "critical,keyCertSign") &&
@@ -133,7 +132,8 @@ static enum pal_status pack(const struct pal_env *env, struct pal_tls_credential
         return PAL_NO_MEMORY;
     len = 0;
     for (int i = 0; i < 3; i++) {
-        memcpy(memory + len, der->data[i], (size_t)der->len[i]);
+        if (der->data[i] != NULL) /* always: there is a length */
+            memcpy(memory + len, der->data[i], (size_t)der->len[i]);
         views[i] = (struct pal_view){memory + len, (size_t)der->len[i]};
         len += views[i].len;
     }

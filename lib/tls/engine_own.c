@@ -27,6 +27,7 @@ static _Thread_local struct {
 
 void tls_enter(const struct pal_env *env)
 {
+    tls_own_hold();
     engine_enter(env);
     here.env = env;
     here.random_failed = false;
@@ -39,8 +40,7 @@ enum tls_event tls_leave(enum tls_event event)
     bool random_failed = here.random_failed;
 
     here.env = NULL;
-    if (refused)
-        tls_own_repair();
+    tls_own_let_go(refused);
     if (random_failed)
         return TLS_NO_RANDOM;
     if (refused && (event == TLS_FAILED || event == TLS_BROKEN || event == TLS_BAD_ARGUMENT || event == TLS_CLOSED))
@@ -50,7 +50,7 @@ enum tls_event tls_leave(enum tls_event event)
 
 /* The engine sees a failing source as bytes (BoringSSL cannot be told otherwise), but no caller sees what was made of
  * them: tls_leave answers TLS_NO_RANDOM. */
-static bool draw(uint8_t *out, size_t len)
+bool tls_random(uint8_t *out, size_t len)
 {
     const struct pal_env *env = here.env != NULL ? here.env : pal_env_real();
 
@@ -89,7 +89,7 @@ void RAND_bytes_with_additional_data(uint8_t *out, size_t len, const uint8_t add
 {
     (void)additional;
     if (len > 0)
-        (void)draw(out, len);
+        (void)tls_random(out, len);
 }
 
 bool tls_own_hooks(void)
@@ -117,8 +117,13 @@ bool tls_own_warm(void)
     return tls_warm();
 }
 
-void tls_own_repair(void)
+void tls_own_hold(void)
 {
+}
+
+void tls_own_let_go(bool refused)
+{
+    (void)refused;
 }
 
 EVP_PKEY *tls_own_key(struct pal_view der)
@@ -211,7 +216,7 @@ SSL_SESSION *tls_own_import(struct pal_view bytes)
 
 static int random_bytes(uint8_t *out, int len)
 {
-    return len <= 0 || draw(out, (size_t)len) ? 1 : 0;
+    return len <= 0 || tls_random(out, (size_t)len) ? 1 : 0;
 }
 
 static int random_status(void)
@@ -275,13 +280,26 @@ bool tls_own_warm(void)
     return tls_warm();
 }
 
+/* Calls hold it for reading, so that none finds the cache empty. */
+static pthread_rwlock_t calls = PTHREAD_RWLOCK_INITIALIZER;
+
+void tls_own_hold(void)
+{
+    pthread_rwlock_rdlock(&calls);
+}
+
 /* A fetch that cannot have memory to look its name up searches the providers instead, succeeds, and replaces the entry
  * in the cache of the process by one from the environment (evp_fetch.c, inner_evp_generic_fetch). Setting the default
  * properties to what they are empties that cache. */
-void tls_own_repair(void)
+void tls_own_let_go(bool refused)
 {
+    pthread_rwlock_unlock(&calls);
+    if (!refused)
+        return;
+    pthread_rwlock_wrlock(&calls);
     (void)EVP_set_default_properties(NULL, "");
     fetch_all();
+    pthread_rwlock_unlock(&calls);
 }
 
 /* Without OSSL_DECODER, which takes 400 us (1.1 ms under ASan) for one key: it tries every decoder that there is. */

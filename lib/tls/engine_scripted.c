@@ -28,6 +28,22 @@ struct tls_engine {
     enum tls_event end;
 };
 
+static void queue_empty(struct tls_queue *queue)
+{
+    queue->at = queue->len = 0;
+}
+
+static size_t queue_take(struct tls_queue *queue, uint8_t *out, size_t cap)
+{
+    struct pal_view bytes = tls_queue_view(queue);
+    size_t count = bytes.len < cap ? bytes.len : cap;
+
+    if (count > 0)
+        memcpy(out, bytes.data, count);
+    tls_queue_drop(queue, count);
+    return count;
+}
+
 /* ---- output
  * --------------------------------------------------------------------------------------------------------------- */
 
@@ -102,7 +118,7 @@ static bool deliver(struct tls_engine *engine, size_t num_chunks)
         rest.data += bytes.len;
         rest.len -= bytes.len;
     }
-    tls_queue_drop(&engine->written, tls_queue_view(&engine->written).len);
+    queue_empty(&engine->written);
     return ok;
 }
 
@@ -148,40 +164,25 @@ static enum tls_event begin(struct tls_engine *engine, enum scripted_call call, 
 /* ---- input
  * ---------------------------------------------------------------------------------------------------------------- */
 
-static size_t pull(struct tls_engine *engine, uint8_t *out, size_t cap)
-{
-    struct pal_view bytes = tls_queue_view(&engine->in);
-    size_t count = bytes.len < cap ? bytes.len : cap;
-
-    if (engine->transport.read != NULL)
-        return engine->transport.read(engine->transport.context, out, cap);
-    if (count > 0) {
-        memcpy(out, bytes.data, count);
-        tls_queue_drop(&engine->in, count);
-    }
-    return count;
-}
-
 /* fill: `len` bytes of the record at hand. TLS_WANT_READ keeps what came. */
 static enum tls_event fill(struct tls_engine *engine, size_t len)
 {
+    const struct tls_transport *transport = &engine->transport;
     uint8_t bytes[2048];
 
     while (tls_queue_view(&engine->record).len < len) {
-        size_t missing = len - tls_queue_view(&engine->record).len;
-        size_t count = pull(engine, bytes, missing < sizeof(bytes) ? missing : sizeof(bytes));
+        size_t cap = len - tls_queue_view(&engine->record).len;
+        size_t count;
 
+        cap = cap < sizeof(bytes) ? cap : sizeof(bytes);
+        count = transport->read != NULL ? transport->read(transport->context, bytes, cap)
+                                        : queue_take(&engine->in, bytes, cap);
         if (count == 0)
             return TLS_WANT_READ;
         if (!tls_queue_append(engine->env, &engine->record, (struct pal_view){bytes, count}))
             return TLS_NO_MEMORY;
     }
     return TLS_DONE;
-}
-
-static enum tls_event refuse(struct tls_engine *engine, uint8_t description)
-{
-    return put_alert(engine, 2, description) ? TLS_FAILED : TLS_NO_MEMORY;
 }
 
 /* read_record: the next record, verified; *out_body lives until the record is dropped. */
@@ -197,7 +198,7 @@ static enum tls_event read_record(struct tls_engine *engine, uint8_t *out_type, 
     record = tls_queue_view(&engine->record);
     len = ((size_t)record.data[3] << 8) | record.data[4];
     if (record.data[0] != TYPE_DATA || record.data[1] != 3 || record.data[2] != 3 || len > BODY_MAX || len < TRAILER)
-        return refuse(engine, ALERT_OVERFLOW);
+        return put_alert(engine, 2, ALERT_OVERFLOW) ? TLS_FAILED : TLS_NO_MEMORY;
     event = fill(engine, HEADER + len);
     if (event != TLS_DONE)
         return event;
@@ -207,25 +208,17 @@ static enum tls_event read_record(struct tls_engine *engine, uint8_t *out_type, 
     sum_of(sum, engine->received + *out_type, *out_body);
     engine->received++;
     if (memcmp(sum, record.data + HEADER + len - SUM, SUM) != 0)
-        return refuse(engine, ALERT_BAD_RECORD);
+        return put_alert(engine, 2, ALERT_BAD_RECORD) ? TLS_FAILED : TLS_NO_MEMORY;
     return TLS_DONE;
-}
-
-static void drop_record(struct tls_engine *engine)
-{
-    tls_queue_drop(&engine->record, tls_queue_view(&engine->record).len);
 }
 
 /* note: a record that is no data. */
 static enum tls_event note(struct tls_engine *engine, uint8_t type, struct pal_view body)
 {
-    if (type == TYPE_ALERT && body.len == 2 && body.data[1] == ALERT_CLOSE) {
-        engine->closed = true;
-        return TLS_CLOSED;
-    }
     if (type == TYPE_ALERT && body.len == 2) {
-        engine->alert_received = body.data[1];
-        return TLS_FAILED;
+        engine->closed = body.data[1] == ALERT_CLOSE;
+        engine->alert_received = engine->closed ? engine->alert_received : body.data[1];
+        return engine->closed ? TLS_CLOSED : TLS_FAILED;
     }
     if (type == TYPE_HANDSHAKE && engine->finished)
         engine->owes_update = engine->owes_update || (body.len == 5 && body.data[0] == KEY_UPDATE && body.data[4] == 1);
@@ -281,11 +274,11 @@ void tls_engine_close(struct tls_engine *engine)
 
 enum tls_event tls_engine_set_identity(struct tls_engine *engine, const struct pal_tls_identity *identity)
 {
+    bool wanted = engine->late && !engine->identified && !engine->finished;
+
     (void)identity;
-    if (!engine->late || engine->identified || engine->finished)
-        return TLS_BAD_STATE;
-    engine->identified = true;
-    return TLS_DONE;
+    engine->identified = engine->identified || wanted;
+    return wanted ? TLS_DONE : TLS_BAD_STATE;
 }
 
 /* Turns: a client sends 1, receives 3, sends 1; a server receives 1, sends 3, receives 1. */
@@ -310,10 +303,9 @@ static enum tls_event shake_on(struct tls_engine *engine)
             if (event == TLS_DONE && type != TYPE_HANDSHAKE)
                 event = note(engine, type, body) == TLS_NO_MEMORY ? TLS_NO_MEMORY : TLS_FAILED;
             if (event != TLS_WANT_READ)
-                drop_record(engine);
+                queue_empty(&engine->record);
         }
-        if (event == TLS_DONE)
-            engine->phase++;
+        engine->phase = (uint8_t)(engine->phase + (event == TLS_DONE));
     }
     engine->finished = engine->phase == 5;
     return event;
@@ -340,10 +332,10 @@ static bool put_update(struct tls_engine *engine, bool request_peer)
 
 static bool put_owed(struct tls_engine *engine)
 {
-    if (!engine->owes_update)
-        return true;
+    bool owed = engine->owes_update;
+
     engine->owes_update = false;
-    return put_update(engine, false);
+    return !owed || put_update(engine, false);
 }
 
 enum tls_event tls_engine_write(struct tls_engine *engine, struct pal_view plain)
@@ -372,7 +364,7 @@ static enum tls_event read_on(struct tls_engine *engine)
             event = note(engine, type, body);
         else if (event == TLS_DONE && !tls_queue_append(engine->env, &engine->plain, body))
             event = TLS_NO_MEMORY;
-        drop_record(engine);
+        queue_empty(&engine->record);
     }
     return event;
 }
@@ -382,18 +374,14 @@ enum tls_event tls_engine_read(struct tls_engine *engine, uint8_t *out, size_t *
     const struct scripted_step *step;
     bool more;
     enum tls_event event = begin(engine, SCRIPTED_READ, &step, &more);
-    struct pal_view plain;
 
     *out_count = 0;
     if (more)
         event = read_on(engine);
-    plain = tls_queue_view(&engine->plain);
     if (event == TLS_DONE && cap == 0) {
         event = more || step->plain_len > 0 ? TLS_NO_SPACE : TLS_WANT_READ;
     } else if (event == TLS_DONE && more) {
-        *out_count = plain.len < cap ? plain.len : cap;
-        memcpy(out, plain.data, *out_count);
-        tls_queue_drop(&engine->plain, *out_count);
+        *out_count = queue_take(&engine->plain, out, cap);
     } else if (event == TLS_DONE) {
         *out_count = step->plain_len < cap ? step->plain_len : cap;
         for (size_t i = 0; i < *out_count; i++)
@@ -405,55 +393,52 @@ enum tls_event tls_engine_read(struct tls_engine *engine, uint8_t *out, size_t *
     return event;
 }
 
-/* control: a call that only writes, and that `put` did. */
-static enum tls_event begin_control(struct tls_engine *engine, const struct scripted_step **out_step, bool *out_more)
+/* The calls that only write; `argument` is request_peer or the alert's description. */
+enum control { FLUSH, UPDATE_KEYS, RENEGOTIATE, ALERT, SHUTDOWN };
+
+static enum tls_event control(struct tls_engine *engine, enum control what, uint8_t argument)
 {
-    return begin(engine, SCRIPTED_CONTROL, out_step, out_more);
+    const struct scripted_step *step;
+    bool more;
+    enum tls_event event = begin(engine, SCRIPTED_CONTROL, &step, &more);
+    bool ok = true;
+
+    if (more && what == FLUSH)
+        ok = put_owed(engine);
+    else if (more && what == UPDATE_KEYS)
+        ok = put_update(engine, argument != 0);
+    else if (more && what == ALERT)
+        ok = put_alert(engine, 2, argument);
+    else if (more && what == SHUTDOWN)
+        ok = put_alert(engine, 1, ALERT_CLOSE);
+    else if (more)
+        event = TLS_UNSUPPORTED;
+    return finish(engine, step, ok ? event : TLS_NO_MEMORY);
 }
 
 enum tls_event tls_engine_flush(struct tls_engine *engine)
 {
-    const struct scripted_step *step;
-    bool more;
-    enum tls_event event = begin_control(engine, &step, &more);
-
-    return finish(engine, step, !more || put_owed(engine) ? event : TLS_NO_MEMORY);
+    return control(engine, FLUSH, 0);
 }
 
 enum tls_event tls_engine_update_keys(struct tls_engine *engine, bool request_peer)
 {
-    const struct scripted_step *step;
-    bool more;
-    enum tls_event event = begin_control(engine, &step, &more);
-
-    return finish(engine, step, !more || put_update(engine, request_peer) ? event : TLS_NO_MEMORY);
+    return control(engine, UPDATE_KEYS, request_peer ? 1 : 0);
 }
 
 enum tls_event tls_engine_renegotiate(struct tls_engine *engine)
 {
-    const struct scripted_step *step;
-    bool more;
-    enum tls_event event = begin_control(engine, &step, &more);
-
-    return finish(engine, step, more ? TLS_UNSUPPORTED : event);
+    return control(engine, RENEGOTIATE, 0);
 }
 
 enum tls_event tls_engine_alert(struct tls_engine *engine, uint8_t description)
 {
-    const struct scripted_step *step;
-    bool more;
-    enum tls_event event = begin_control(engine, &step, &more);
-
-    return finish(engine, step, !more || put_alert(engine, 2, description) ? event : TLS_NO_MEMORY);
+    return control(engine, ALERT, description);
 }
 
 enum tls_event tls_engine_shutdown(struct tls_engine *engine)
 {
-    const struct scripted_step *step;
-    bool more;
-    enum tls_event event = begin_control(engine, &step, &more);
-
-    return finish(engine, step, !more || put_alert(engine, 1, ALERT_CLOSE) ? event : TLS_NO_MEMORY);
+    return control(engine, SHUTDOWN, 0);
 }
 
 enum tls_event tls_engine_info(struct tls_engine *engine, struct pal_tls_info *out)
@@ -488,7 +473,7 @@ size_t tls_engine_unread(const struct tls_engine *engine)
 
 void tls_engine_discard(struct tls_engine *engine)
 {
-    tls_queue_drop(&engine->in, tls_queue_view(&engine->in).len);
+    queue_empty(&engine->in);
 }
 
 size_t tls_engine_produced(const struct tls_engine *engine)
@@ -498,13 +483,7 @@ size_t tls_engine_produced(const struct tls_engine *engine)
 
 bool tls_engine_take(struct tls_engine *engine, uint8_t *out, size_t len)
 {
-    struct pal_view bytes = tls_queue_view(&engine->out);
-
-    if (len > bytes.len)
-        return false;
-    memcpy(out, bytes.data, len);
-    tls_queue_drop(&engine->out, len);
-    return true;
+    return queue_take(&engine->out, out, len) == len;
 }
 
 const struct pal_port *pal_port_scripted(void)

@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
 static SSL_CTX *context;
@@ -93,7 +92,7 @@ static int seal_ticket(SSL *ssl, uint8_t *name, uint8_t *iv, EVP_CIPHER_CTX *cip
     const struct tls_ticket_keys *keys = &tls_of(ssl)->ticket_keys;
 
     if (seal) {
-        if (RAND_bytes(iv, 16) != 1)
+        if (!tls_random(iv, 16))
             return -1;
         memcpy(name, keys->name, TICKET_NAME_LEN);
     } else if (memcmp(name, keys->name, TICKET_NAME_LEN) != 0) {

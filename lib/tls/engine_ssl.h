@@ -60,17 +60,21 @@ struct tls_engine *tls_of(const SSL *ssl);
 void tls_enter(const struct pal_env *env);
 enum tls_event tls_leave(enum tls_event event);
 
-/* ---- engine_own.c ---------------------------------------------------------------------------------------------------
- */
+/* tls_random: from the entered environment, or the real one; false when it failed. */
+bool tls_random(uint8_t *out, size_t len);
+
+/* ---- engine_own.c ------------------------------------------------------------------------------------------------ */
 
 /* tls_own_context: the process's SSL_CTX with what one engine alone has been told. NULL when it cannot be made. */
 SSL_CTX *tls_own_context(void);
-/* tls_own_hooks: directs the engine's randomness to tls_own_random. */
+/* tls_own_hooks: directs the engine's randomness to tls_random. */
 bool tls_own_hooks(void);
 /* tls_own_warm: makes what the engine would make later. */
 bool tls_own_warm(void);
-/* tls_own_repair: after env->alloc refused: takes back what the engine then put into state of the process. */
-void tls_own_repair(void);
+/* tls_own_hold, tls_own_let_go: around every call. After env->alloc refused, let_go takes back what the engine put into
+ * state of the process meanwhile. */
+void tls_own_hold(void);
+void tls_own_let_go(bool refused);
 /* tls_own_key: the key in a PKCS#8 PrivateKeyInfo. */
 EVP_PKEY *tls_own_key(struct pal_view der);
 /* tls_own_certificate: one certificate at the front of *der, taken off. Called outside of tls_enter. */
@@ -86,8 +90,7 @@ size_t tls_own_export(SSL_SESSION *session, uint8_t **out);
 SSL_SESSION *tls_own_import(struct pal_view bytes);
 void tls_own_allow_renegotiation(SSL *ssl);
 
-/* ---- engine_setup.c -------------------------------------------------------------------------------------------------
- */
+/* ---- engine_setup.c ---------------------------------------------------------------------------------------------- */
 
 enum { TLS_CERTIFICATES_MAX = 16 };
 

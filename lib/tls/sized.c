@@ -106,7 +106,7 @@ static size_t frame_len(struct pal_view bytes)
 {
     size_t body;
 
-    if (bytes.len < FRAME_HEADER)
+    if (bytes.data == NULL || bytes.len < FRAME_HEADER)
         return 0;
     body = ((size_t)bytes.data[3] << 8) | bytes.data[4];
     return body > FRAME_BODY_MAX ? FRAME_HEADER : FRAME_HEADER + body;

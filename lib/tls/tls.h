@@ -13,8 +13,7 @@
 /* pal_tls_table: every engine's, local to its object; the port hands it out. */
 extern const struct pal_tls_ops pal_tls_table;
 
-/* ---- queue ----------------------------------------------------------------------------------------------------------
- */
+/* ---- queue ------------------------------------------------------------------------------------------------------- */
 
 /* tls_queue: bytes in order, in memory of env->alloc, never pooled. {0} is empty. */
 struct tls_queue {
@@ -31,8 +30,7 @@ void tls_queue_drop(struct tls_queue *queue, size_t len);
 /* tls_queue_free: wipes and gives back. */
 void tls_queue_free(const struct pal_env *env, struct tls_queue *queue);
 
-/* ---- shape ----------------------------------------------------------------------------------------------------------
- */
+/* ---- shape ------------------------------------------------------------------------------------------------------- */
 
 /* tls_span: the caller's buffer in decrypt: `len` bytes came in, `cap` >= len may be written. */
 struct tls_span {

@@ -277,6 +277,7 @@ static void wire_bytes_depend_on_nothing_but_the_scenario(void **state)
         struct bytes first = {0};
 
         play(i, PAL_TLS_DRAIN, PAL_FRESH, &first);
+        assert_non_null(first.data);
         for (size_t j = 0; j < 3 * PAL_TLS_NUM_SHAPES * PAL_NUM_MODES; j++) {
             struct bytes other = {0};
 
@@ -444,7 +445,7 @@ static void refused_memory_is_told_and_nothing_is_lost(void **state)
     for (size_t i = 0; i < 16; i++) {
         bool refused = true;
 
-        for (size_t n = 1 + i; refused; n += 17) {
+        for (size_t n = 1 + i; refused; n += 31) {
             struct link link;
             struct end *end = &link.ends[i >> 3];
 
