@@ -4,6 +4,7 @@
  */
 #include "mutants_send.h"
 
+#include <assert.h>
 #include <sys/socket.h>
 
 /* ---- what begin answers ----------------------------------------------------------------------------------------- */
@@ -85,6 +86,58 @@ static enum pal_status begin_sends_begin(BEGIN_PARAMETERS)
 void mutant_send_begin_sends(struct mutant_tables *tables)
 {
     mutant_send_plant(tables, (struct mutant_send_bug){.ops.begin = begin_sends_begin});
+}
+
+/* No memory is no bytes, whatever the length says. */
+static enum pal_status null_is_empty_begin(BEGIN_PARAMETERS)
+{
+    struct pal_segment list[MUTANT_SEGMENTS_MAX];
+    assert(num_segments <= MUTANT_SEGMENTS_MAX);
+    for (size_t i = 0; i < num_segments; i++) {
+        list[i] = segments[i];
+        if (list[i].bytes.data == NULL && list[i].bytes.len > 0) {
+            mutant_fire();
+            list[i].bytes.len = 0;
+        }
+    }
+    return mutant_send_begin(env, out, out_bad_segment, way, socket, list, num_segments, deadline_ns);
+}
+
+void mutant_send_null_is_empty(struct mutant_tables *tables)
+{
+    mutant_send_plant(tables, (struct mutant_send_bug){.ops.begin = null_is_empty_begin});
+}
+
+/* The sum of the lengths wraps to what is left of it. */
+static enum pal_status sum_wraps_begin(BEGIN_PARAMETERS)
+{
+    enum pal_status status = mutant_send_begin(BEGIN_ARGUMENTS);
+    if (status == PAL_TOO_LONG) {
+        mutant_fire();
+        return mutant_send_begin(env, out, out_bad_segment, way, socket, NULL, 0, deadline_ns);
+    }
+    return status;
+}
+
+void mutant_send_sum_wraps(struct mutant_tables *tables)
+{
+    mutant_send_plant(tables, (struct mutant_send_bug){.ops.begin = sum_wraps_begin});
+}
+
+/* A list that is refused is consumed all the same. */
+static enum pal_status refused_list_consumed_begin(BEGIN_PARAMETERS)
+{
+    enum pal_status status = mutant_send_begin(BEGIN_ARGUMENTS);
+    if (status == PAL_BAD_ARGUMENT && num_segments > 0) {
+        mutant_fire();
+        ((struct pal_segment *)(uintptr_t)segments)[0].bytes = (struct pal_view){NULL, 0};
+    }
+    return status;
+}
+
+void mutant_send_refused_list_consumed(struct mutant_tables *tables)
+{
+    mutant_send_plant(tables, (struct mutant_send_bug){.ops.begin = refused_list_consumed_begin});
 }
 
 /* ---- the caller's list ------------------------------------------------------------------------------------------ */

@@ -62,6 +62,24 @@ static struct pal_view segment_bytes(const struct send_world *world, const struc
     return (struct pal_view){file->data + segment->file_offset, len};
 }
 
+bool send_sendable(const struct send_world *world, const struct send_slot *slot)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < slot->num_segments; i++) {
+        const struct pal_segment *segment = &slot->kept[i];
+        uint64_t size = 0;
+        bool known = segment->file < 0 ? pal_view_valid(segment->bytes)
+                                       : transport_file_size(&world->transport, &size, segment->file) == PAL_OK;
+        bool inside =
+            segment->file < 0 || (segment->file_offset <= size && segment->file_len <= size - segment->file_offset);
+        if (!known || !inside || segment->bytes.len > SIZE_MAX - len) {
+            return false;
+        }
+        len += segment->bytes.len;
+    }
+    return true;
+}
+
 /* send_expect: what a list that begin accepted says. */
 void send_expect(struct send_world *world, struct send_slot *slot)
 {
@@ -136,7 +154,7 @@ const struct pal_segment *send_copy_list(struct send_world *world, size_t num)
 uint32_t send_list_changes(const struct send_slot *slot)
 {
     uint32_t changed = 0;
-    for (size_t i = 0; slot->open && !slot->scribbled && i < slot->num_segments; i++) {
+    for (size_t i = 0; !slot->scribbled && i < slot->num_segments; i++) {
         const struct pal_segment *a = &slot->given[i];
         const struct pal_segment *b = &slot->kept[i];
         bool same = a->bytes.data == b->bytes.data && a->bytes.len == b->bytes.len && a->file == b->file &&

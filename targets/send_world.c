@@ -94,6 +94,10 @@ static void begin(struct send_world *world, const struct step *step, struct trac
     slot->open = trace->status == PAL_OK;
     trace->facts[FACT_BAD_SEGMENT] = bad == SIZE_MAX - 1 ? 0 : (uint32_t)(bad + 1);
     note(world, trace);
+    if (slot->open && !send_sendable(world, slot)) {
+        world->ops->end(slot->send);
+        slot->open = false;
+    }
     if (slot->open) {
         send_expect(world, slot);
         slot->turn = ++world->turns;

@@ -112,6 +112,9 @@ const struct pal_segment *send_copy_list(struct send_world *world, size_t num);
 /* send_list_changes: segments of the caller's list that are not as they were at begin. */
 uint32_t send_list_changes(const struct send_slot *slot);
 
+/* send_sendable: whether any port may accept the slot's list. One that none may cannot be read here, either. */
+bool send_sendable(const struct send_world *world, const struct send_slot *slot);
+
 /* send_expect: works out what the slot's list says. The list was accepted. */
 void send_expect(struct send_world *world, struct send_slot *slot);
 

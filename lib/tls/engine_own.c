@@ -48,8 +48,8 @@ enum tls_event tls_leave(enum tls_event event)
     return event;
 }
 
-/* The engine sees a failing source as bytes (BoringSSL cannot be told otherwise), but no caller sees what was made of
- * them: tls_leave answers TLS_NO_RANDOM. */
+/* BoringSSL cannot be told that its source failed, so it is given something; tls_leave then answers TLS_NO_RANDOM, and
+ * nothing that was made of it is handed out. */
 bool tls_random(uint8_t *out, size_t len)
 {
     const struct pal_env *env = here.env != NULL ? here.env : pal_env_real();

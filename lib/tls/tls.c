@@ -248,6 +248,15 @@ static bool token_empty(const struct pal_token *out)
     return out != NULL && out->payload == NULL && out->len == 0 && out->cap == 0;
 }
 
+/* answer: a call's status, also in its token. Without randomness nothing may leave, alerts included: BoringSSL cannot
+ * be told of the failure and goes on with bytes that anybody could know. */
+static enum pal_status answer(struct pal_tls *tls, struct pal_token *out, enum pal_status status)
+{
+    if (tls_die(tls, status) == PAL_NO_RANDOM)
+        (void)pal_token_release(tls->env, out);
+    return out->status = status;
+}
+
 static enum pal_status tls_handshake(struct pal_tls *tls, struct pal_token *out, size_t *out_consumed,
                                      struct pal_view input)
 {
@@ -261,7 +270,7 @@ static enum pal_status tls_handshake(struct pal_tls *tls, struct pal_token *out,
     status = tls->shape->handshake(tls, out, out_consumed, input);
     if (status == PAL_OK)
         tls->open = true;
-    return out->status = tls_die(tls, status);
+    return answer(tls, out, status);
 }
 
 static enum pal_status tls_set_identity(struct pal_tls *tls, const struct pal_tls_identity *identity)
@@ -285,7 +294,7 @@ static enum pal_status tls_encrypt(struct pal_tls *tls, struct pal_token *out, s
         return out->status = PAL_BAD_STATE;
     if (plain.len == 0) /* SSL_write of nothing is not defined, and its answer ambiguous */
         return out->status = PAL_OK;
-    return out->status = tls_die(tls, tls->shape->encrypt(tls, out, plain));
+    return answer(tls, out, tls->shape->encrypt(tls, out, plain));
 }
 
 static enum pal_status tls_decrypt(struct pal_tls *tls, size_t *out_offset, size_t *out_count, uint8_t *data,
@@ -315,7 +324,7 @@ static enum pal_status control(struct pal_tls *tls, struct pal_token *out, enum 
     enum pal_status collected = tls->shape->collect(tls, out);
     enum pal_status status = tls->shape->status[event];
 
-    return out->status = tls_die(tls, status == PAL_OK ? collected : status);
+    return answer(tls, out, status == PAL_OK ? collected : status);
 }
 
 /* control_state: PAL_OK when a call that makes bytes is allowed now. */
@@ -373,14 +382,13 @@ static enum pal_status tls_shutdown(struct pal_tls *tls, struct pal_token *out)
 /* take_pending: also from a dead object, whose alert is still to be sent. */
 static enum pal_status tls_take_pending(struct pal_tls *tls, struct pal_token *out)
 {
-    enum pal_status status;
-
     if (tls == NULL || !token_empty(out))
         return PAL_BAD_ARGUMENT;
+    if (tls->dead == PAL_NO_RANDOM)
+        return out->status = PAL_NO_RANDOM;
     if (tls->dead != PAL_OK || tls->shut || !tls->open)
         return out->status = tls->shape->collect(tls, out);
-    status = control(tls, out, tls_engine_flush(tls->engine));
-    return status;
+    return control(tls, out, tls_engine_flush(tls->engine));
 }
 
 static enum pal_status tls_info(struct pal_tls *tls, struct pal_tls_info *out)
