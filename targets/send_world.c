@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * send_world.c: one thread, one socket, at most two operations at a time. What the wire should hold is worked out here
- * from the list as it was at begin, without the port.
+ * send_world.c: one thread, one socket, at most two operations at a time. Files change in length only: whether a port
+ * binds their bytes at the call or when the peer reads is the kernel's affair, and a port may copy; so contents stay as
+ * they are. What the wire should hold is worked out here from the list as it was at begin, without the port.
  */
 #include "send_world.h"
 
@@ -246,6 +247,7 @@ static void script(struct send_world *world, const struct step *step)
     case SEND_OP_PEER:
         transport->drain = rooms[step->number[0]] == TRANSPORT_NEVER ? TRANSPORT_WIRE_MAX : rooms[step->number[0]];
         transport->spurious = step->number[1];
+        transport->ready_at = rooms[step->number[2]] == TRANSPORT_NEVER ? 0 : rooms[step->number[2]];
         break;
     case SEND_OP_SHRINK:
         transport->files[step->number[0]].len = send_lens[step->number[1]];

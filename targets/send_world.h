@@ -62,8 +62,9 @@ enum send_operation {
      {"with", FIELD_CHOICE, SEND_FAILURES - 1, 0, send_failure_names, false},                                          \
      {"once", FIELD_CHOICE, 1, 0, send_no_yes, false}}},                                                               \
     {"lie", "the next call claims a byte more than it was given", 1, 0, {{0}}},                                        \
-    {"peer", "reads so many bytes per wait; spurious: so many waits return without room", 2, 2,                        \
-     {SEND_ROOM("reads", 3), {"spurious", FIELD_NUMBER, 3, 0, NULL, true}}},                                           \
+    {"peer", "reads so many bytes per millisecond of a wait, which returns when there is room for ready-at; the first "  \
+     "waits are spurious", 2, 3, {SEND_ROOM("reads", 3), {"spurious", FIELD_NUMBER, 3, 0, NULL, true},                 \
+     SEND_ROOM("ready-at", 0)}},                                                                                       \
     {"fail-alloc", "the n-th allocation of the next call fails", 1, 1, {{"n", FIELD_NUMBER, 3, 1, NULL, false}}}
 /* clang-format on */
 

@@ -181,11 +181,13 @@ enum pal_status transport_wait(struct transport *transport, int socket, uint64_t
         }
         transport->space = TRANSPORT_NEVER;
     } else {
-        transport->now_ns += WAIT_NS;
-        if (deadline_ns <= transport->now_ns) {
-            return PAL_TIMED_OUT;
-        }
-        transport->space += transport->space == TRANSPORT_NEVER ? 0 : transport->drain;
+        do {
+            transport->now_ns += WAIT_NS;
+            if (deadline_ns <= transport->now_ns) {
+                return PAL_TIMED_OUT;
+            }
+            transport->space += transport->space == TRANSPORT_NEVER ? 0 : transport->drain;
+        } while (transport->space < transport->ready_at);
     }
     transport->blocked = false;
     return PAL_OK;

@@ -44,8 +44,9 @@ struct transport {
     uint64_t fail_at;  /* place in the stream */
     enum pal_status fail_status;
     bool fail_once;
-    uint32_t lies;     /* coming calls that claim a byte more than they were given */
-    uint64_t drain;    /* bytes that the peer reads per wait; 0: it does not read, and waits time out */
+    uint32_t lies;  /* coming calls that claim a byte more than they were given */
+    uint64_t drain; /* bytes that the peer reads per millisecond of a wait; 0: it does not read, and waits time out */
+    uint64_t ready_at; /* room from which on a wait returns: a kernel wakes later than a write would succeed */
     uint32_t spurious; /* coming waits that return without room */
     uint64_t now_ns;
     bool blocked; /* the last answer was would-block, and nobody waited since */
