@@ -95,6 +95,21 @@ static void unlink_block(struct world_env *world, struct world_block *block)
     world->live_blocks--;
 }
 
+/* bury: a port may look at where memory lies (a pool that must not lend the same buffer twice in a row does), and
+ * whether malloc gives an address again is not the scenario's to say. ASan keeps freed memory by itself, and watches
+ * it. */
+static void bury(struct world_env *world, struct world_block *block)
+{
+#if defined(PALDIFF_ASAN)
+    (void)world;
+    free(block);
+#else
+    poison_uninitialised(block + 1, block->len);
+    block->next = world->dead;
+    world->dead = block;
+#endif
+}
+
 static void world_free(void *context, void *memory)
 {
     struct world_env *world = context;
@@ -109,7 +124,7 @@ static void world_free(void *context, void *memory)
         }
     }
     unlink_block(world, block);
-    free(block);
+    bury(world, block);
 }
 
 /* mix: SplitMix64's output function: spreads a counter over all bits. */
@@ -221,6 +236,11 @@ void world_env_deinit(struct world_env *world)
     world->num_watched = 0;
     while (world->blocks != NULL) {
         world_free(world, world->blocks + 1);
+    }
+    while (world->dead != NULL) {
+        struct world_block *block = world->dead;
+        world->dead = block->next;
+        free(block);
     }
 }
 

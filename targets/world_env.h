@@ -15,6 +15,7 @@ struct world_block; /* header of one allocation */
 struct world_env {
     struct pal_env env; /* what the port is given; context is this struct */
     struct world_block *blocks;
+    struct world_block *dead; /* given back; kept until the scenario ends, so that no address comes twice */
     uint32_t live_blocks;
     uint32_t allocations; /* since world_env_step */
     uint32_t freed_keys;  /* since world_env_step */
