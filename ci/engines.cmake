@@ -23,8 +23,8 @@ endfunction()
 
 # paldiff_check_engine: MSan reports nonsense about memory that code without its instrumentation wrote.
 function(paldiff_check_engine name root)
-  if(NOT EXISTS ${root}/lib/libcrypto.a OR NOT EXISTS ${root}/include/openssl/evp.h)
-    message(FATAL_ERROR "${name}: ${root} has no lib/libcrypto.a and include/openssl/evp.h")
+  if(NOT EXISTS ${root}/lib/libcrypto.a OR NOT EXISTS ${root}/lib/libssl.a OR NOT EXISTS ${root}/include/openssl/evp.h)
+    message(FATAL_ERROR "${name}: ${root} lacks lib/libcrypto.a, lib/libssl.a or include/openssl/evp.h")
   endif()
   if(PALDIFF_SANITIZER STREQUAL "memory")
     execute_process(COMMAND ${CMAKE_NM} ${root}/lib/libcrypto.a OUTPUT_VARIABLE symbols ERROR_QUIET)
@@ -34,13 +34,15 @@ function(paldiff_check_engine name root)
   endif()
 endfunction()
 
-# paldiff_add_engine(NAME ROOT SOURCE...): target paldiff_engine_NAME; its one global symbol is pal_port_NAME.
+# paldiff_add_engine(NAME ROOT SOURCE...): target paldiff_engine_NAME; its global symbols are pal_port_NAME and
+# pal_tls_make_identity_NAME.
 function(paldiff_add_engine name root)
   paldiff_check_engine(${name} ${root})
   add_library(paldiff_code_${name} OBJECT ${ARGN})
   target_link_libraries(paldiff_code_${name} PRIVATE paldiff_base paldiff_guided)
   target_include_directories(paldiff_code_${name} SYSTEM BEFORE PRIVATE ${root}/include)
-  target_compile_definitions(paldiff_code_${name} PRIVATE PAL_ENGINE_PORT=pal_port_${name})
+  target_compile_definitions(paldiff_code_${name} PRIVATE PAL_ENGINE_PORT=pal_port_${name}
+    PAL_ENGINE_CREDENTIALS=pal_tls_make_identity_${name})
   set_target_properties(paldiff_code_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   # One flag for the whole program, or ASan takes every global that is registered twice for a duplicate.
   set(once ___asan_globals_registered)
@@ -48,12 +50,15 @@ function(paldiff_add_engine name root)
   # In an archive, so that a program that does not ask for the engine does not carry it.
   set(archive ${CMAKE_BINARY_DIR}/libpaldiff_engine_${name}.a)
   add_custom_command(OUTPUT ${archive}
-    COMMAND ${PALDIFF_LD} -r -d --force-group-allocation -o ${object}.all $<TARGET_OBJECTS:paldiff_code_${name}> ${root}/lib/libcrypto.a
-    COMMAND ${PALDIFF_OBJCOPY} --keep-global-symbol=pal_port_${name} --keep-global-symbol=${once} --weaken-symbol=${once}
-            ${object}.all ${object}
-    COMMAND ${CMAKE_COMMAND} -E rm -f ${object}.all ${archive}
+    # BoringSSL has no other way to take its randomness from us; OpenSSL has no such symbol.
+    COMMAND ${PALDIFF_OBJCOPY} --weaken-symbol=RAND_bytes_with_additional_data ${root}/lib/libcrypto.a ${object}.crypto.a
+    COMMAND ${PALDIFF_LD} -r -d --force-group-allocation -o ${object}.all $<TARGET_OBJECTS:paldiff_code_${name}>
+            --start-group ${root}/lib/libssl.a ${object}.crypto.a --end-group
+    COMMAND ${PALDIFF_OBJCOPY} --keep-global-symbol=pal_port_${name} --keep-global-symbol=pal_tls_make_identity_${name}
+            --keep-global-symbol=${once} --weaken-symbol=${once} ${object}.all ${object}
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${object}.all ${object}.crypto.a ${archive}
     COMMAND ${CMAKE_AR} rcs ${archive} ${object}
-    DEPENDS paldiff_code_${name} $<TARGET_OBJECTS:paldiff_code_${name}> ${root}/lib/libcrypto.a
+    DEPENDS paldiff_code_${name} $<TARGET_OBJECTS:paldiff_code_${name}> ${root}/lib/libcrypto.a ${root}/lib/libssl.a
     COMMAND_EXPAND_LISTS VERBATIM)
   add_custom_target(paldiff_object_${name} DEPENDS ${archive})
   add_library(paldiff_engine_${name} STATIC IMPORTED GLOBAL)

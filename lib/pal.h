@@ -218,8 +218,11 @@ struct pal_tls_info {
     size_t record_overhead;  /* bytes that a record adds to them */
 };
 
-/* pal_tls_ops: TLS over caller-moved bytes. Every token handed in is empty; every token handed out is the caller's to
- * release, also when the status is not PAL_OK, and its bytes (an alert, perhaps) are to be sent first. */
+/* pal_tls_ops: TLS over caller-moved bytes. A fatal status is final: every later call but info, take_pending and close
+ * gives it again. When the random source fails (PAL_NO_RANDOM) nothing leaves, alerts included. With late_identity a
+ * server waits for set_identity, a client does when the server asks for a certificate. Every token handed in is empty;
+ * every token handed out is the caller's to release, also when the status is not PAL_OK, and its bytes (an alert,
+ * perhaps) are to be sent first. */
 struct pal_tls_ops {
     enum pal_status (*open)(const struct pal_env *env, struct pal_tls **out, const struct pal_tls_config *config);
     void (*close)(struct pal_tls *tls);
@@ -230,9 +233,12 @@ struct pal_tls_ops {
     enum pal_status (*set_identity)(struct pal_tls *tls, const struct pal_tls_identity *identity);
     /* encrypt: ceil(len / record_plain_max) records; no plaintext, no bytes. */
     enum pal_status (*encrypt)(struct pal_tls *tls, struct pal_token *out, struct pal_view plain);
-    /* decrypt: one or more whole or partial records in place. On PAL_OK plaintext is at [*out_offset, + *out_count) of
-     * `data`. PAL_NEED_INPUT with a partial record kept inside, PAL_RENEGOTIATE, PAL_CLOSED, PAL_PROTOCOL. */
-    enum pal_status (*decrypt)(struct pal_tls *tls, size_t *out_offset, size_t *out_count, uint8_t *data, size_t len);
+    /* decrypt: one or more whole or partial records in place: `len` bytes came in, `cap` >= len may be written. On
+     * PAL_OK plaintext is at [*out_offset, + *out_count) of `data`, and there may be more: call again with len 0, until
+     * PAL_NEED_INPUT (a partial record is kept inside). PAL_NO_SPACE: cap is too small for any of what waits.
+     * PAL_RENEGOTIATE, PAL_CLOSED, PAL_PROTOCOL. */
+    enum pal_status (*decrypt)(struct pal_tls *tls, size_t *out_offset, size_t *out_count, uint8_t *data, size_t len,
+                               size_t cap);
     /* update_keys: TLS 1.3 KeyUpdate. renegotiate: TLS 1.2. PAL_UNSUPPORTED where version or engine has none. */
     enum pal_status (*update_keys)(struct pal_tls *tls, struct pal_token *out, bool request_peer);
     enum pal_status (*renegotiate)(struct pal_tls *tls, struct pal_token *out);

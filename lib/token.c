@@ -11,12 +11,15 @@
 
 bool pal_token_valid(const struct pal_token *token)
 {
-    if (token == NULL || token->len > token->cap)
+    if (token == NULL || token->len > token->cap) {
         return false;
-    if (token->payload == NULL && token->cap != 0)
+    }
+    if (token->payload == NULL && token->cap != 0) {
         return false;
-    if (token->rental.data == NULL)
+    }
+    if (token->rental.data == NULL) {
         return token->rental.cap == 0;
+    }
     return token->payload == token->rental.data && token->cap <= token->rental.cap;
 }
 
@@ -35,14 +38,16 @@ static enum pal_status memory_new(const struct pal_env *env, struct pal_token *o
 
     if (mode == PAL_FRESH) {
         payload = env->alloc(env->context, cap);
-        if (payload == NULL)
+        if (payload == NULL) {
             return PAL_NO_MEMORY;
+        }
         *out = (struct pal_token){.payload = payload, .cap = cap};
         return PAL_OK;
     }
     status = env->rent(env->context, &rental, cap);
-    if (status != PAL_OK)
+    if (status != PAL_OK) {
         return status;
+    }
     if (rental.data == NULL || rental.cap < cap) {
         (void)env->release(env->context, &rental, false);
         return PAL_NO_MEMORY;
@@ -56,10 +61,12 @@ static enum pal_status memory_release(const struct pal_env *env, const struct pa
 {
     struct pal_buffer rental = token->rental;
 
-    if (rental.data != NULL)
+    if (rental.data != NULL) {
         return env->release(env->context, &rental, false);
-    if (token->payload != NULL)
+    }
+    if (token->payload != NULL) {
         env->free(env->context, token->payload);
+    }
     return PAL_OK;
 }
 
@@ -69,21 +76,28 @@ enum pal_status pal_token_reserve(const struct pal_env *env, struct pal_token *t
     enum pal_status status;
 
     assert(pal_token_valid(token));
-    if (more <= token->cap - token->len)
+    if (more <= token->cap - token->len) {
         return PAL_OK;
-    if (token->payload != NULL)
+    }
+    if (token->payload != NULL) {
         mode = token->rental.data != NULL ? PAL_REUSED : PAL_FRESH;
-    if (mode != PAL_FRESH && mode != PAL_REUSED)
+    }
+    if (mode != PAL_FRESH && mode != PAL_REUSED) {
         return PAL_BAD_ARGUMENT;
-    if (mode == PAL_REUSED && !has_pool(env))
+    }
+    if (mode == PAL_REUSED && !has_pool(env)) {
         return PAL_UNSUPPORTED;
-    if (token->len > PTRDIFF_MAX || more > PTRDIFF_MAX - token->len)
+    }
+    if (token->len > PTRDIFF_MAX || more > PTRDIFF_MAX - token->len) {
         return PAL_TOO_LONG;
+    }
     status = memory_new(env, &grown, mode, token->len + more);
-    if (status != PAL_OK)
+    if (status != PAL_OK) {
         return status;
-    if (token->len > 0)
+    }
+    if (token->len > 0) {
         memcpy(grown.payload, token->payload, token->len);
+    }
     grown.len = token->len;
     grown.status = token->status;
     /* Refused: somebody else returned it, and may have it by now. The token stays, for its owner to find out. */
@@ -102,13 +116,16 @@ enum pal_status pal_token_append(const struct pal_env *env, struct pal_token *to
 {
     enum pal_status status;
 
-    if (!pal_view_valid(bytes))
+    if (!pal_view_valid(bytes)) {
         return PAL_BAD_ARGUMENT;
-    if (bytes.len == 0)
+    }
+    if (bytes.len == 0) {
         return PAL_OK;
+    }
     status = pal_token_reserve(env, token, mode, bytes.len);
-    if (status != PAL_OK)
+    if (status != PAL_OK) {
         return status;
+    }
     memcpy(token->payload + token->len, bytes.data, bytes.len);
     token->len += bytes.len;
     return PAL_OK;
@@ -124,8 +141,9 @@ enum pal_status pal_token_release(const struct pal_env *env, struct pal_token *t
 {
     struct pal_token old = *token;
 
-    if (old.rental.data != NULL && env->release == NULL)
+    if (old.rental.data != NULL && env->release == NULL) {
         return PAL_UNSUPPORTED;
+    }
     *token = (struct pal_token){.status = old.status};
     return memory_release(env, &old);
 }

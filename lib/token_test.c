@@ -43,8 +43,9 @@ static struct pal_view text_of(size_t len)
     static uint8_t text[40000];
 
     /* Once: the first byte is not 0. */
-    for (size_t i = text[0] == 0 ? 0 : sizeof(text); i < sizeof(text); i++)
+    for (size_t i = text[0] == 0 ? 0 : sizeof(text); i < sizeof(text); i++) {
         text[i] = (uint8_t)(i * 7 + (i >> 8) * 3 + 1);
+    }
     assert_true(len <= sizeof(text));
     return (struct pal_view){text, len};
 }
@@ -55,8 +56,9 @@ static void expect_text(const struct pal_token *token, size_t len, size_t index)
 
     assert_true(pal_token_valid(token));
     expect_size(view.len, len, "length", index);
-    if (len > 0 && memcmp(view.data, text_of(len).data, len) != 0)
+    if (len > 0 && memcmp(view.data, text_of(len).data, len) != 0) {
         fail_msg("case %zu: the text is not what was appended", index);
+    }
 }
 
 static void append(struct world *world, struct pal_token *token, struct pal_view bytes)
@@ -91,8 +93,9 @@ static void the_valid_prefix_survives_growth_at_every_split(void **state)
         }
     }
     struct pal_token token = {0};
-    for (size_t i = 0; i < 3000; i++)
+    for (size_t i = 0; i < 3000; i++) {
         append(world, &token, (struct pal_view){text_of(i + 1).data + i, 1});
+    }
     expect_text(&token, 3000, 3000);
     put_away(world, &token);
 }
@@ -163,8 +166,9 @@ static void only_the_prefix_is_copied(void **state)
         for (size_t i = len; i < 100; i++) {
             bool stale = test_has_byte(token.payload + i, 1, 0x66) && test_has_byte(token.payload + i + 1, 1, 0x66);
 
-            if (stale)
+            if (stale) {
                 fail_msg("len %zu: byte %zu came along", len, i);
+            }
         }
         put_away(world, &token);
     }
@@ -395,8 +399,9 @@ static void invalid_tokens_are_told_from_valid_ones(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         expect_size(pal_token_valid(&rows[i].token), rows[i].valid, "validity", i);
+    }
     assert_false(pal_token_valid(NULL));
 }
 
@@ -408,8 +413,9 @@ static void a_warm_rented_token_takes_no_memory(void **state)
     for (size_t round = 0; round < 100; round++) {
         struct pal_token token = {0};
 
-        if (round == 5)
+        if (round == 5) {
             num_allocs = world->ledger.num_allocs;
+        }
         append(world, &token, text_of(5));
         append(world, &token, text_of(16413));
         put_away(world, &token);

@@ -8,6 +8,9 @@
 #include "slot.h"
 #include "tables.h"
 
+#include "../tls/engine_ssl.h"
+#include "../tls/tls.h"
+
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -344,13 +347,15 @@ static struct pal_port port = {
     .abi = PAL_ABI_VERSION,
     .name = PORT_NAME,
     .env_random = true,
+    .env_clock = true,
+    .tls = &pal_tls_table,
     .hmac = {[PAL_FRESH] = &hmac_oneshot, [PAL_REUSED] = &hmac_cached},
     .aead = {[PAL_FRESH] = &aead_oneshot, [PAL_REUSED] = &aead_cached},
 };
 
 static void start_once(void)
 {
-    started = slot_start() && start();
+    started = slot_start() && start() && tls_engine_start();
     port.version = OpenSSL_version(OPENSSL_VERSION);
 }
 

@@ -39,8 +39,9 @@ static bool pattern_intact(const uint8_t *data, size_t len)
         memcpy(&word, data + i, sizeof(word));
         damage |= word ^ want;
     }
-    for (; i < len; i++)
+    for (; i < len; i++) {
         damage |= data[i] ^ PAL_POOL_PATTERN;
+    }
     return damage == 0;
 }
 
@@ -83,8 +84,9 @@ static bool bound_reserve(struct pal_pool *pool, size_t cap)
     uint64_t idle = atomic_load_explicit(&pool->idle_bytes, memory_order_relaxed);
 
     do {
-        if (cap > pool->idle_bytes_max || idle > pool->idle_bytes_max - cap)
+        if (cap > pool->idle_bytes_max || idle > pool->idle_bytes_max - cap) {
             return false;
+        }
     } while (!atomic_compare_exchange_weak_explicit(&pool->idle_bytes, &idle, idle + cap, memory_order_relaxed,
                                                     memory_order_relaxed));
     return true;
@@ -112,14 +114,16 @@ static void shared_put(struct pal_pool *pool, struct pool_slot *slot)
     }
     slot->next = queue->first;
     queue->first = slot;
-    if (slot->next == NULL)
+    if (slot->next == NULL) {
         queue->last = slot;
+    }
 }
 
 static bool shared_fits(const struct pal_pool *pool, const struct pool_slot *slot, size_t cap, bool any)
 {
-    if (!pool->hostile)
+    if (!pool->hostile) {
         return true;
+    }
     return atomic_load_explicit(&slot->cap, memory_order_relaxed) == cap &&
            (any || atomic_load_explicit(&slot->data, memory_order_relaxed) != pool->returned_last);
 }
@@ -134,14 +138,17 @@ static struct pool_slot *shared_take(struct pal_pool *pool, uint32_t bucket, siz
         before = slot;
         slot = slot->next;
     }
-    if (slot == NULL)
+    if (slot == NULL) {
         return NULL;
-    if (before == NULL)
+    }
+    if (before == NULL) {
         queue->first = slot->next;
-    else
+    } else {
         before->next = slot->next;
-    if (queue->last == slot)
+    }
+    if (queue->last == slot) {
         queue->last = before;
+    }
     return slot;
 }
 
@@ -164,8 +171,9 @@ static void level_retire(struct pal_pool *pool, struct pool_level **link)
 
     *link = level->next;
     for (size_t bucket = 0; bucket < POOL_NUM_BUCKETS; bucket++) {
-        for (size_t i = 0; i < level->num_idle[bucket]; i++)
+        for (size_t i = 0; i < level->num_idle[bucket]; i++) {
             shared_put(pool, level->idle[bucket][i]);
+        }
     }
     counts_fold(&pool->counts, &level->counts);
     memset(level, 0, sizeof(*level));
@@ -184,11 +192,13 @@ static void thread_ends(void *memory)
         struct pool_level **link = &pool->levels;
 
         pthread_mutex_lock(&pool->lock);
-        while (*link != NULL && (*link != memory || (*link)->owner != &thread_mark))
+        while (*link != NULL && (*link != memory || (*link)->owner != &thread_mark)) {
             link = &(*link)->next;
+        }
         found = *link != NULL;
-        if (found)
+        if (found) {
             level_retire(pool, link);
+        }
         pthread_mutex_unlock(&pool->lock);
     }
     pthread_mutex_unlock(&registry_lock);
@@ -201,13 +211,16 @@ static struct pool_level *level_new(struct pal_pool *pool)
 
     pthread_mutex_lock(&pool->lock);
     level = pool->spare_levels;
-    if (level != NULL)
+    if (level != NULL) {
         pool->spare_levels = level->next;
+    }
     pthread_mutex_unlock(&pool->lock);
-    if (level == NULL)
+    if (level == NULL) {
         level = env->alloc(env->context, sizeof(*level));
-    if (level == NULL)
+    }
+    if (level == NULL) {
         return NULL;
+    }
     memset(level, 0, sizeof(*level));
     level->owner = &thread_mark;
     if (pthread_setspecific(pool->key, level) != 0) {
@@ -225,8 +238,9 @@ struct pool_level *pool_level_own(struct pal_pool *pool)
 {
     struct pool_level *level;
 
-    if (!pool->has_key)
+    if (!pool->has_key) {
         return NULL;
+    }
     level = pthread_getspecific(pool->key);
     return level != NULL ? level : level_new(pool);
 }
@@ -251,10 +265,12 @@ void pool_registry_add(struct pal_pool *pool)
 
     pool->has_key = !pool->hostile && pthread_key_create(&pool->key, thread_ends) == 0;
     pthread_mutex_lock(&registry_lock);
-    for (const struct pal_pool *other = open_pools; other != NULL; other = other->next)
+    for (const struct pal_pool *other = open_pools; other != NULL; other = other->next) {
         used[other->id] = true;
-    while (pool->id < POOL_NUM_IDS - 1 && used[pool->id])
+    }
+    while (pool->id < POOL_NUM_IDS - 1 && used[pool->id]) {
         pool->id++;
+    }
     pool->next = open_pools;
     open_pools = pool;
     pthread_mutex_unlock(&registry_lock);
@@ -265,13 +281,15 @@ void pool_registry_remove(struct pal_pool *pool)
     struct pal_pool **link = &open_pools;
 
     pthread_mutex_lock(&registry_lock);
-    while (*link != NULL && *link != pool)
+    while (*link != NULL && *link != pool) {
         link = &(*link)->next;
+    }
     assert(*link == pool);
     *link = pool->next;
     pthread_mutex_unlock(&registry_lock);
-    if (pool->has_key)
+    if (pool->has_key) {
         (void)pthread_key_delete(pool->key);
+    }
 }
 
 bool pool_registry_has(uint32_t id)
@@ -279,8 +297,9 @@ bool pool_registry_has(uint32_t id)
     bool found = false;
 
     pthread_mutex_lock(&registry_lock);
-    for (const struct pal_pool *pool = open_pools; pool != NULL; pool = pool->next)
+    for (const struct pal_pool *pool = open_pools; pool != NULL; pool = pool->next) {
         found = found || pool->id == id;
+    }
     pthread_mutex_unlock(&registry_lock);
     return found;
 }
@@ -292,8 +311,9 @@ bool pool_idle_put(struct pal_pool *pool, struct pool_level *level, struct pool_
 {
     size_t cap = atomic_load_explicit(&slot->cap, memory_order_relaxed);
 
-    if (slot->bucket == POOL_NO_BUCKET || pool_slot_retired(slot) || !bound_reserve(pool, cap))
+    if (slot->bucket == POOL_NO_BUCKET || pool_slot_retired(slot) || !bound_reserve(pool, cap)) {
         return false;
+    }
     idle_hide(pool, slot);
     if (level != NULL) {
         struct pool_slot **idle = level->idle[slot->bucket];
@@ -328,8 +348,9 @@ struct pool_slot *pool_idle_take(struct pal_pool *pool, struct pool_level *level
             slot = shared_take(pool, bucket, cap, any);
             pthread_mutex_unlock(&pool->lock);
         }
-        if (slot == NULL)
+        if (slot == NULL) {
             return NULL;
+        }
         bound_return(pool, atomic_load_explicit(&slot->cap, memory_order_relaxed));
     } while (!idle_show(pool, slot, from));
     return slot;
@@ -343,8 +364,9 @@ void pool_idle_trim(struct pal_pool *pool, struct pool_level *level, const void 
     for (uint32_t bucket = 0; bucket < POOL_NUM_BUCKETS; bucket++) {
         struct pool_queue *queue = &pool->shared[bucket];
 
-        while (level != NULL && level->num_idle[bucket] > 0)
+        while (level != NULL && level->num_idle[bucket] > 0) {
             shared_put(pool, level->idle[bucket][--level->num_idle[bucket]]);
+        }
         if (queue->first != NULL) {
             queue->last->next = all;
             all = queue->first;
@@ -357,8 +379,9 @@ void pool_idle_trim(struct pal_pool *pool, struct pool_level *level, const void 
         size_t cap = atomic_load_explicit(&slot->cap, memory_order_relaxed);
 
         all = slot->next;
-        if (idle_show(pool, slot, from))
+        if (idle_show(pool, slot, from)) {
             pool_slot_drop(pool, slot);
+        }
         bound_return(pool, cap);
     }
 }

@@ -15,10 +15,11 @@
 /* A level's counts have one writer, the pool's have many. */
 static void count(_Atomic uint64_t *sum, uint64_t more, bool own)
 {
-    if (own)
+    if (own) {
         atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + more, memory_order_release);
-    else
+    } else {
         atomic_fetch_add_explicit(sum, more, memory_order_release);
+    }
 }
 
 static void count_rent(struct pal_pool *pool, struct pool_level *level, size_t cap, bool allocated)
@@ -27,8 +28,9 @@ static void count_rent(struct pal_pool *pool, struct pool_level *level, size_t c
 
     count(&counts->rents, 1, level != NULL);
     count(&counts->rented_bytes, cap, level != NULL);
-    if (allocated)
+    if (allocated) {
         count(&counts->allocations, 1, level != NULL);
+    }
 }
 
 static void count_release(struct pal_pool *pool, struct pool_level *level, size_t cap)
@@ -107,16 +109,20 @@ static enum pal_pool_refusal_kind judge(struct pal_pool *pool, const struct pool
     uint64_t word;
     uintptr_t start, address = (uintptr_t)buffer->data;
 
-    if (slot == NULL)
+    if (slot == NULL) {
         return id != pool->id && pool_registry_has(id) ? PAL_POOL_WRONG_POOL : PAL_POOL_FOREIGN;
+    }
     word = atomic_load(&slot->word);
-    if (buffer->generation == 0 || buffer->generation > word >> 1)
+    if (buffer->generation == 0 || buffer->generation > word >> 1) {
         return PAL_POOL_FOREIGN;
-    if (word != ((uint64_t)buffer->generation << 1 | 1))
+    }
+    if (word != ((uint64_t)buffer->generation << 1 | 1)) {
         return PAL_POOL_RETURNED_TWICE;
+    }
     start = (uintptr_t)atomic_load(&slot->data);
-    if (address == start)
+    if (address == start) {
         return PAL_POOL_ALTERED;
+    }
     return address > start && address - start < atomic_load(&slot->cap) ? PAL_POOL_INTERIOR : PAL_POOL_FOREIGN;
 }
 
@@ -125,10 +131,12 @@ static enum pal_pool_refusal_kind judge(struct pal_pool *pool, const struct pool
 
 static uint32_t bucket_of(const struct pal_pool *pool, size_t min_cap)
 {
-    if (min_cap > pool->pooled_cap_max)
+    if (min_cap > pool->pooled_cap_max) {
         return POOL_NO_BUCKET;
-    if (min_cap <= (size_t)1 << POOL_CAP_MIN_LOG2)
+    }
+    if (min_cap <= (size_t)1 << POOL_CAP_MIN_LOG2) {
         return 0;
+    }
     return 64u - (uint32_t)__builtin_clzll((unsigned long long)min_cap - 1) - POOL_CAP_MIN_LOG2;
 }
 
@@ -140,27 +148,33 @@ enum pal_status pool_rent(struct pal_pool *pool, struct pal_buffer *out, size_t 
     size_t cap;
     bool allocated;
 
-    if (out == NULL)
+    if (out == NULL) {
         return PAL_BAD_ARGUMENT;
-    if (min_cap > PTRDIFF_MAX)
+    }
+    if (min_cap > PTRDIFF_MAX) {
         return PAL_TOO_LONG;
+    }
     bucket = bucket_of(pool, min_cap);
-    if (pool->hostile)
+    if (pool->hostile) {
         cap = min_cap > 0 ? min_cap : 1;
-    else
+    } else {
         cap = bucket == POOL_NO_BUCKET ? min_cap : (size_t)1 << (bucket + POOL_CAP_MIN_LOG2);
+    }
     level = pool_level_own(pool);
-    if (bucket != POOL_NO_BUCKET)
+    if (bucket != POOL_NO_BUCKET) {
         slot = pool_idle_take(pool, level, bucket, cap, false, from);
+    }
     allocated = slot == NULL;
-    if (slot == NULL)
+    if (slot == NULL) {
         slot = pool_slot_new(pool, bucket, cap);
+    }
     if (slot == NULL && pool->hostile && bucket != POOL_NO_BUCKET) {
         slot = pool_idle_take(pool, level, bucket, cap, true, from);
         allocated = false;
     }
-    if (slot == NULL)
+    if (slot == NULL) {
         return PAL_NO_MEMORY;
+    }
     count_rent(pool, level, cap, allocated);
     pool_slot_lend(slot, out, from);
     assert(out->data != NULL && out->cap >= min_cap);
@@ -179,18 +193,21 @@ enum pal_status pool_release(struct pal_pool *pool, struct pal_buffer *buffer, b
     struct pool_level *level;
     struct pool_slot *slot;
 
-    if (buffer == NULL)
+    if (buffer == NULL) {
         return PAL_BAD_ARGUMENT;
-    if (buffer->data == NULL && buffer->cap == 0 && buffer->slot == 0 && buffer->generation == 0)
+    }
+    if (buffer->data == NULL && buffer->cap == 0 && buffer->slot == 0 && buffer->generation == 0) {
         return PAL_OK;
+    }
     slot = pool_slot_find(pool, buffer->slot);
     if (slot == NULL || !pool_slot_claim(slot, buffer, from)) {
         pool_refused(pool, judge(pool, slot, buffer), slot, buffer, from);
         return PAL_REFUSED;
     }
     assert(buffer->data != NULL);
-    if (clear)
+    if (clear) {
         wipe(buffer->data, buffer->cap);
+    }
     level = pool_level_own(pool);
     count_release(pool, level, buffer->cap);
     if (pool->hostile) {
@@ -198,8 +215,9 @@ enum pal_status pool_release(struct pal_pool *pool, struct pal_buffer *buffer, b
         pool->returned_last = buffer->data;
         pthread_mutex_unlock(&pool->lock);
     }
-    if (!pool_idle_put(pool, level, slot))
+    if (!pool_idle_put(pool, level, slot)) {
         pool_slot_drop(pool, slot);
+    }
     memset(buffer, 0, sizeof(*buffer));
     return PAL_OK;
 }
@@ -212,11 +230,13 @@ static enum pal_status reference_open(const struct pal_env *env, struct pal_pool
 {
     struct pal_pool *pool;
 
-    if (env == NULL || out == NULL)
+    if (env == NULL || out == NULL) {
         return PAL_BAD_ARGUMENT;
+    }
     pool = env->alloc(env->context, sizeof(*pool));
-    if (pool == NULL)
+    if (pool == NULL) {
         return PAL_NO_MEMORY;
+    }
     memset(pool, 0, sizeof(*pool));
     if (pthread_mutex_init(&pool->lock, NULL) != 0) {
         env->free(env->context, pool);
@@ -226,14 +246,17 @@ static enum pal_status reference_open(const struct pal_env *env, struct pal_pool
     pool->pooled_cap_max = PAL_POOL_CAP_MAX_DEFAULT;
     pool->idle_bytes_max = PAL_POOL_IDLE_MAX_DEFAULT;
     if (config != NULL) {
-        if (config->pooled_cap_max != 0)
+        if (config->pooled_cap_max != 0) {
             pool->pooled_cap_max = config->pooled_cap_max;
-        if (config->idle_bytes_max != 0)
+        }
+        if (config->idle_bytes_max != 0) {
             pool->idle_bytes_max = config->idle_bytes_max;
+        }
         pool->hostile = config->hostile;
     }
-    if (pool->pooled_cap_max > PAL_POOL_CAP_MAX)
+    if (pool->pooled_cap_max > PAL_POOL_CAP_MAX) {
         pool->pooled_cap_max = PAL_POOL_CAP_MAX;
+    }
     pool_registry_add(pool);
     *out = pool;
     return PAL_OK;
@@ -243,8 +266,9 @@ static void reference_close(struct pal_pool *pool)
 {
     const struct pal_env *env;
 
-    if (pool == NULL)
+    if (pool == NULL) {
         return;
+    }
     env = pool->env;
     pool_registry_remove(pool);
     pool_levels_free(pool);

@@ -50,12 +50,15 @@ static size_t wanted_cap(const struct world *world, size_t min_cap, size_t poole
 {
     size_t cap = 16;
 
-    if (world->hostile)
+    if (world->hostile) {
         return min_cap > 0 ? min_cap : 1;
-    if (min_cap > pooled_cap_max)
+    }
+    if (min_cap > pooled_cap_max) {
         return min_cap;
-    while (cap < min_cap)
+    }
+    while (cap < min_cap) {
         cap *= 2;
+    }
     return cap;
 }
 
@@ -148,9 +151,10 @@ static void model_holds(const struct model *model, struct pal_pool *pool)
 
     for (size_t i = 0; i < model->num_live; i++) {
         for (size_t j = 0; j < model->live[i].cap; j++) {
-            if (model->live[i].data[j] != model->tags[i])
+            if (model->live[i].data[j] != model->tags[i]) {
                 fail_msg("rental %zu of %zu: byte %zu is %u, want %u", i, model->num_live, j, model->live[i].data[j],
                          model->tags[i]);
+            }
         }
     }
     expect_size(stats.rents, model->rents, "rents", 0);
@@ -202,17 +206,20 @@ static size_t model_play(struct model *model, struct pal_pool *pool, uint32_t se
             enum pal_status status = model_rent(model, pool, draw(&seed) % (what % 3 == 0 ? 40 : 700), (uint8_t)step);
 
             num_failed += status == PAL_OK ? 0 : 1;
-            if (status != PAL_OK)
+            if (status != PAL_OK) {
                 expect_status(status, PAL_NO_MEMORY, "rent at step", step);
+            }
         } else {
             ops->trim(pool);
             assert_int_equal(stats_of(pool).idle_bytes, 0);
         }
-        if (num_steps < 200 || step % 16 == 0)
+        if (num_steps < 200 || step % 16 == 0) {
             model_holds(model, pool);
+        }
     }
-    while (model->num_live > 0)
+    while (model->num_live > 0) {
         model_release(model, pool, 0, false);
+    }
     model_holds(model, pool);
     return num_failed;
 }
@@ -268,8 +275,9 @@ static void idle_memory_never_passes_its_bound(void **state)
         size_t num_live, kept = bound / 32 < 12 ? bound / 32 : 12;
 
         reopen(world, 0, bound);
-        for (size_t i = 0; i < 12; i++)
+        for (size_t i = 0; i < 12; i++) {
             buffers[i] = rent(world->pool, 32);
+        }
         num_live = world->ledger.num_live;
         for (size_t i = 0; i < 12; i++) {
             release(world->pool, &buffers[i]);
@@ -286,18 +294,21 @@ static void trim_frees_what_is_idle_and_nothing_else(void **state)
     size_t num_live;
 
     memset(kept.data, 0x22, kept.cap);
-    for (size_t i = 0; i < 40; i++)
+    for (size_t i = 0; i < 40; i++) {
         buffers[i] = rent(world->pool, (size_t)1 << i % 8);
+    }
     num_live = world->ledger.num_live;
-    for (size_t i = 0; i < 40; i++)
+    for (size_t i = 0; i < 40; i++) {
         release(world->pool, &buffers[i]);
+    }
     assert_true(stats_of(world->pool).idle_bytes > 0);
     ops->trim(world->pool);
     assert_int_equal(stats_of(world->pool).idle_bytes, 0);
     assert_int_equal(world->ledger.num_live, num_live - 40);
     ops->trim(world->pool);
-    for (size_t i = 0; i < kept.cap; i++)
+    for (size_t i = 0; i < kept.cap; i++) {
         assert_int_equal(kept.data[i], 0x22);
+    }
     release(world->pool, &kept);
 }
 
@@ -308,13 +319,16 @@ static void a_warm_rent_takes_no_memory(void **state)
     size_t num_allocs = 0;
 
     for (size_t round = 0; round < 50; round++) {
-        if (round == 4)
+        if (round == 4) {
             num_allocs = world->ledger.num_allocs;
+        }
         for (size_t min_cap = 16; min_cap <= 65536; min_cap *= 2) {
-            for (size_t i = 0; i < 6; i++)
+            for (size_t i = 0; i < 6; i++) {
                 buffers[i] = rent(world->pool, min_cap);
-            for (size_t i = 0; i < 6; i++)
+            }
+            for (size_t i = 0; i < 6; i++) {
                 release(world->pool, &buffers[i]);
+            }
         }
     }
     assert_int_equal(world->ledger.num_allocs, num_allocs);
@@ -329,8 +343,9 @@ static void close_takes_rentals_back_too(void **state)
     for (size_t i = 0; i < 100; i++) {
         struct pal_buffer buffer = rent(world->pool, i * 100);
 
-        if (i % 3 == 0)
+        if (i % 3 == 0) {
             release(world->pool, &buffer);
+        }
     }
     (void)rent(world->pool, PAL_POOL_CAP_MAX_DEFAULT + 1);
     ops->close(NULL);
@@ -383,18 +398,21 @@ static void idle_memory_is_hidden_and_holds_the_pattern(void **state)
 #endif
         memset(buffer.data, 0x33, cap);
         release(world->pool, &buffer);
-        for (uint8_t byte = 0; byte < 0xff; byte++)
+        for (uint8_t byte = 0; byte < 0xff; byte++) {
             assert_true(byte == PAL_POOL_PATTERN || !test_has_byte(data, len, byte));
+        }
 #if defined(TEST_ASAN)
-        for (size_t i = 0; i < cap; i++)
+        for (size_t i = 0; i < cap; i++) {
             assert_true(__asan_address_is_poisoned(data + i));
+        }
 #endif
         second = rent(world->pool, min_cap);
 #if defined(TEST_ASAN)
         assert_null(__asan_region_is_poisoned(second.data, second.cap));
 #elif defined(TEST_MSAN)
-        for (size_t i = 0; i < second.cap; i++)
+        for (size_t i = 0; i < second.cap; i++) {
             assert_int_equal(__msan_test_shadow(second.data + i, 1), 0);
+        }
 #endif
         release(world->pool, &second);
         ops->trim(world->pool);

@@ -73,8 +73,9 @@ struct ledger {
 TEST_TRESPASS static inline bool test_has_byte(const uint8_t *data, size_t len, uint8_t byte)
 {
     for (size_t i = 0; i < len; i++) {
-        if (data[i] == byte)
+        if (data[i] == byte) {
             return true;
+        }
     }
     return false;
 }
@@ -96,14 +97,16 @@ static inline void *ledger_alloc(void *context, size_t len)
         fails = true;
         ledger->fail_at = ledger->fails_after ? 1 : 0;
     }
-    if (!fails && len < (size_t)1 << 32)
+    if (!fails && len < (size_t)1 << 32) {
         block = malloc(sizeof(*block) + len);
+    }
     if (block != NULL) {
         block->len = len;
         block->before = NULL;
         block->next = ledger->live;
-        if (ledger->live != NULL)
+        if (ledger->live != NULL) {
             ledger->live->before = block;
+        }
         ledger->live = block;
         ledger->num_live++;
     }
@@ -116,21 +119,25 @@ static inline void ledger_free(void *context, void *memory)
     struct ledger *ledger = context;
     struct ledger_block *block;
 
-    if (memory == NULL)
+    if (memory == NULL) {
         return;
+    }
     block = (struct ledger_block *)((uint8_t *)memory - offsetof(struct ledger_block, memory));
 #if defined(TEST_ASAN)
     assert_null(__asan_region_is_poisoned(memory, block->len));
 #endif
     pthread_mutex_lock(&ledger->lock);
-    if (block->len == ledger->watch_above && test_has_byte(memory, block->len, ledger->watched))
+    if (block->len == ledger->watch_above && test_has_byte(memory, block->len, ledger->watched)) {
         ledger->num_watched++;
-    if (block->next != NULL)
+    }
+    if (block->next != NULL) {
         block->next->before = block->before;
-    if (block->before != NULL)
+    }
+    if (block->before != NULL) {
         block->before->next = block->next;
-    else
+    } else {
         ledger->live = block->next;
+    }
     ledger->num_live--;
     pthread_mutex_unlock(&ledger->lock);
     free(block);
@@ -162,14 +169,16 @@ static const struct pal_pool_ops *const ops = &pal_pool_reference;
 /* expect_status: as assert_int_equal, in words, naming the case. */
 static inline void expect_status(enum pal_status got, enum pal_status want, const char *what, size_t index)
 {
-    if (got != want)
+    if (got != want) {
         fail_msg("%s, case %zu: got %s, want %s", what, index, pal_status_name(got), pal_status_name(want));
+    }
 }
 
 static inline void expect_size(uint64_t got, uint64_t want, const char *what, size_t index)
 {
-    if (got != want)
+    if (got != want) {
         fail_msg("%s, case %zu: got %llu, want %llu", what, index, (unsigned long long)got, (unsigned long long)want);
+    }
 }
 
 static inline struct pal_buffer rent(struct pal_pool *pool, size_t min_cap)

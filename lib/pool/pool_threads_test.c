@@ -87,10 +87,12 @@ static void *rent_and_release(void *argument)
     struct world *world = argument;
     struct pal_buffer buffers[3];
 
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) {
         buffers[i] = rent(world->pool, 100);
-    for (size_t i = 0; i < 3; i++)
+    }
+    for (size_t i = 0; i < 3; i++) {
         release(world->pool, &buffers[i]);
+    }
     return NULL;
 }
 
@@ -102,8 +104,9 @@ static void a_thread_that_ends_leaves_its_memory_to_the_others(void **state)
 
     for (size_t i = 0; i < 200; i++) {
         on_thread(rent_and_release, world);
-        if (i == 1)
+        if (i == 1) {
             num_allocs = ledger_allocs(&world->ledger);
+        }
         /* A hostile pool keeps from the next thread what this one returned last. */
         expect_size(stats_of(world->pool).idle_bytes, world->hostile ? (i == 0 ? 300 : 400) : 384, "idle after", i);
     }
@@ -199,10 +202,12 @@ static void pools_of_one_thread_keep_apart(void **state)
         for (size_t i = 0; i < 5; i++) {
             struct pal_buffer buffers[4];
 
-            for (size_t j = 0; j <= i && j < 4; j++)
+            for (size_t j = 0; j <= i && j < 4; j++) {
                 buffers[j] = rent(pools[i], 64 + i);
-            for (size_t j = 0; j <= i && j < 4; j++)
+            }
+            for (size_t j = 0; j <= i && j < 4; j++) {
                 release(pools[i], &buffers[j]);
+            }
         }
     }
     for (size_t i = 0; i < 5; i++) {
@@ -235,25 +240,28 @@ static void *race_release(void *argument)
         struct pal_buffer copy;
         enum pal_status status;
 
-        while (racer == 0 && atomic_load(&race->num_done) != 2 * (round - 1))
+        while (racer == 0 && atomic_load(&race->num_done) != 2 * (round - 1)) {
             sched_yield();
+        }
         if (racer == 0) {
             race->buffer = rent(race->world->pool, 64);
             atomic_store(&race->round, round);
         }
         for (unsigned spins = 0; atomic_load(&race->round) != round; spins++) {
-            if (spins > 10000)
+            if (spins > 10000) {
                 sched_yield();
+            }
         }
         /* The one that says when is ahead: by how much differs between machines. */
         for (volatile size_t wait = racer == 0 ? round % 256 : 0; wait > 0; wait = wait - 1)
             ;
         copy = race->buffer;
         status = ops->release(race->world->pool, &copy, true);
-        if (status == PAL_OK)
+        if (status == PAL_OK) {
             atomic_fetch_add(&race->num_ok, 1);
-        else if (status == PAL_REFUSED)
+        } else if (status == PAL_REFUSED) {
             atomic_fetch_add(&race->num_refused, 1);
+        }
         atomic_fetch_add(&race->num_done, 1);
     }
     return NULL;
@@ -265,10 +273,12 @@ static void of_two_returns_at_once_one_is_accepted(void **state)
     struct race race = {.world = world};
     pthread_t threads[2];
 
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, race_release, &race), 0);
-    for (size_t i = 0; i < 2; i++)
+    }
+    for (size_t i = 0; i < 2; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
     assert_int_equal(atomic_load(&race.num_ok), TEST_ROUNDS / 4);
     assert_int_equal(atomic_load(&race.num_refused), TEST_ROUNDS / 4);
     assert_int_equal(stats_of(world->pool).releases, TEST_ROUNDS / 4);
@@ -298,11 +308,13 @@ static void exchange_one(struct exchange *exchange, size_t place, struct pal_buf
     exchange->places[place].tag = tag;
     pthread_mutex_unlock(&exchange->places[place].lock);
     for (size_t i = 0; i < other.cap; i++) {
-        if (other.data[i] != other_tag)
+        if (other.data[i] != other_tag) {
             atomic_fetch_add(&exchange->num_damaged, 1);
+        }
     }
-    if (ops->release(exchange->world->pool, &other, clear) != PAL_OK)
+    if (ops->release(exchange->world->pool, &other, clear) != PAL_OK) {
         atomic_fetch_add(&exchange->num_failed, 1);
+    }
 }
 
 static void *exchange_many(void *argument)
@@ -322,8 +334,9 @@ static void *exchange_many(void *argument)
         }
         memset(buffer.data, tag, buffer.cap);
         exchange_one(exchange, (seed >> 20) % 8, buffer, tag, seed >> 31 != 0);
-        if (round % 500 == 499)
+        if (round % 500 == 499) {
             ops->trim(pool);
+        }
     }
     return NULL;
 }
@@ -348,13 +361,16 @@ static void threads_that_run_free_lose_nothing(void **state)
 
     ops->close(world->pool);
     world->pool = open_pool(&world->ledger.env, 256, 4000, world->hostile);
-    for (size_t i = 0; i < 8; i++)
+    for (size_t i = 0; i < 8; i++) {
         pthread_mutex_init(&exchange.places[i].lock, NULL);
+    }
     assert_int_equal(pthread_create(&watcher, NULL, watch_stats, world), 0);
-    for (size_t i = 0; i < NUM_THREADS; i++)
+    for (size_t i = 0; i < NUM_THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, exchange_many, &exchange), 0);
-    for (size_t i = 0; i < NUM_THREADS; i++)
+    }
+    for (size_t i = 0; i < NUM_THREADS; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
     atomic_store(&world->stop, true);
     assert_int_equal(pthread_join(watcher, NULL), 0);
     for (size_t i = 0; i < 8; i++) {
@@ -388,15 +404,17 @@ static void a_pool_may_close_while_a_thread_ends(void **state)
     for (size_t round = 0; round < TEST_ROUNDS / 20; round++) {
         pthread_t threads[2];
 
-        for (size_t i = 0; i < 2; i++)
+        for (size_t i = 0; i < 2; i++) {
             assert_int_equal(pthread_create(&threads[i], NULL, use_and_end, world), 0);
+        }
         meet(world);
         ops->close(world->pool);
         world->pool = open_pool(&world->ledger.env, 0, 0, world->hostile);
         (void)rent_and_release(world);
         expect_size(stats_of(world->pool).rents, 3, "rents of the next pool in round", round);
-        for (size_t i = 0; i < 2; i++)
+        for (size_t i = 0; i < 2; i++) {
             assert_int_equal(pthread_join(threads[i], NULL), 0);
+        }
     }
     pthread_barrier_destroy(&world->barrier);
 }

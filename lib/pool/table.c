@@ -20,16 +20,18 @@ static struct pool_slot *slot_at(struct pal_pool *pool, uint32_t index)
     uint32_t chunk = 31u - (uint32_t)__builtin_clz(shifted) - POOL_CHUNK_LOG2;
     struct pool_slot *slots;
 
-    if (chunk >= POOL_NUM_CHUNKS)
+    if (chunk >= POOL_NUM_CHUNKS) {
         return NULL;
+    }
     slots = atomic_load_explicit(&pool->chunks[chunk], memory_order_acquire);
     return slots == NULL ? NULL : slots + (shifted - chunk_len(chunk));
 }
 
 struct pool_slot *pool_slot_find(struct pal_pool *pool, uint32_t number)
 {
-    if (number >> POOL_INDEX_BITS != pool->id)
+    if (number >> POOL_INDEX_BITS != pool->id) {
         return NULL;
+    }
     return slot_at(pool, number & ((1u << POOL_INDEX_BITS) - 1));
 }
 
@@ -39,11 +41,13 @@ static bool table_grow(struct pal_pool *pool, uint32_t chunk)
     size_t len = chunk_len(chunk) * sizeof(struct pool_slot);
     struct pool_slot *slots;
 
-    if (chunk >= POOL_NUM_CHUNKS)
+    if (chunk >= POOL_NUM_CHUNKS) {
         return false;
+    }
     slots = pool->env->alloc(pool->env->context, len);
-    if (slots == NULL)
+    if (slots == NULL) {
         return false;
+    }
     memset(slots, 0, len);
     for (size_t i = 0; i < chunk_len(chunk); i++) {
         size_t index = chunk_len(chunk) - chunk_len(0) + i;
@@ -57,8 +61,9 @@ static bool table_grow(struct pal_pool *pool, uint32_t chunk)
         slots = NULL;
     }
     pthread_mutex_unlock(&pool->lock);
-    if (slots != NULL)
+    if (slots != NULL) {
         pool->env->free(pool->env->context, slots);
+    }
     return true;
 }
 
@@ -71,13 +76,15 @@ static struct pool_slot *spare_slot(struct pal_pool *pool)
         pthread_mutex_lock(&pool->lock);
         num_chunks = pool->num_chunks;
         slot = pool->spare_slots;
-        if (slot != NULL)
+        if (slot != NULL) {
             pool->spare_slots = slot->next;
-        else if (pool->num_slots < chunk_len(num_chunks) - chunk_len(0))
+        } else if (pool->num_slots < chunk_len(num_chunks) - chunk_len(0)) {
             slot = slot_at(pool, pool->num_slots++);
+        }
         pthread_mutex_unlock(&pool->lock);
-        if (slot != NULL || !table_grow(pool, num_chunks))
+        if (slot != NULL || !table_grow(pool, num_chunks)) {
             return slot;
+        }
     }
 }
 
@@ -96,8 +103,9 @@ static uint8_t *buffer_new(struct pal_pool *pool, size_t cap)
     uint8_t *data = env->alloc(env->context, cap);
     bool same;
 
-    if (!pool->hostile || data == NULL)
+    if (!pool->hostile || data == NULL) {
         return data;
+    }
     pthread_mutex_lock(&pool->lock);
     same = data == pool->returned_last;
     pthread_mutex_unlock(&pool->lock);
@@ -117,8 +125,9 @@ struct pool_slot *pool_slot_new(struct pal_pool *pool, uint32_t bucket, size_t c
     struct pool_slot *slot = spare_slot(pool);
     uint8_t *data;
 
-    if (slot == NULL)
+    if (slot == NULL) {
         return NULL;
+    }
     data = buffer_new(pool, cap);
     if (data == NULL) {
         keep_spare(pool, slot);
@@ -138,8 +147,9 @@ void pool_slot_drop(struct pal_pool *pool, struct pool_slot *slot)
     assert(data != NULL);
     atomic_store_explicit(&slot->data, NULL, memory_order_relaxed);
     atomic_store_explicit(&slot->cap, 0, memory_order_relaxed);
-    if (!pool_slot_retired(slot))
+    if (!pool_slot_retired(slot)) {
         keep_spare(pool, slot);
+    }
     pool->env->free(pool->env->context, data);
 }
 
@@ -164,12 +174,14 @@ bool pool_slot_claim(struct pool_slot *slot, const struct pal_buffer *buffer, co
 
     if (atomic_load_explicit(&slot->word, memory_order_acquire) != word ||
         atomic_load_explicit(&slot->data, memory_order_relaxed) != buffer->data ||
-        atomic_load_explicit(&slot->cap, memory_order_relaxed) != buffer->cap)
+        atomic_load_explicit(&slot->cap, memory_order_relaxed) != buffer->cap) {
         return false;
+    }
     /* Two threads may come this far with copies of one handle. */
     if (!atomic_compare_exchange_strong_explicit(&slot->word, &word, word - 1, memory_order_acq_rel,
-                                                 memory_order_relaxed))
+                                                 memory_order_relaxed)) {
         return false;
+    }
     atomic_store_explicit(&slot->visits[buffer->generation % POOL_NUM_VISITS].released_from, from,
                           memory_order_relaxed);
     return true;
@@ -193,6 +205,7 @@ void pool_table_free(struct pal_pool *pool)
             env->free(env->context, data);
         }
     }
-    for (uint32_t i = 0; i < pool->num_chunks; i++)
+    for (uint32_t i = 0; i < pool->num_chunks; i++) {
         env->free(env->context, atomic_load_explicit(&pool->chunks[i], memory_order_relaxed));
+    }
 }

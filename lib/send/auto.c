@@ -24,8 +24,9 @@ enum { GATHER_NUM_MAX = 8, COPY_MEAN_LEN_MAX = 1024, COPY_LEN_MAX = 1 << 20 };
 static bool has_file(const struct pal_send *send)
 {
     for (size_t i = 0; i < send->num_pieces; i++) {
-        if (send->pieces[i].iov_base == NULL)
+        if (send->pieces[i].iov_base == NULL) {
             return true;
+        }
     }
     return false;
 }
@@ -33,8 +34,9 @@ static bool has_file(const struct pal_send *send)
 static enum pal_status start(struct pal_send *send)
 {
     if (send->num_pieces > GATHER_NUM_MAX && send->left <= COPY_LEN_MAX &&
-        send->left / send->num_pieces <= COPY_MEAN_LEN_MAX && !has_file(send))
+        send->left / send->num_pieces <= COPY_MEAN_LEN_MAX && !has_file(send)) {
         (void)send_copied.start(send);
+    }
     return PAL_OK;
 }
 

@@ -15,8 +15,9 @@ static bool has_pool(const struct pal_env *env)
 
 static enum pal_status make_room(const struct pal_env *env, struct pal_buffer *out, size_t len)
 {
-    if (has_pool(env))
+    if (has_pool(env)) {
         return env->rent(env->context, out, len);
+    }
     out->data = env->alloc(env->context, len);
     out->cap = len;
     return out->data == NULL ? PAL_NO_MEMORY : PAL_OK;
@@ -27,10 +28,12 @@ static enum pal_status start(struct pal_send *send)
     enum pal_status status = send->left > SIZE_MAX ? PAL_TOO_LONG : PAL_OK;
     uint8_t *to;
 
-    if (status == PAL_OK)
+    if (status == PAL_OK) {
         status = make_room(send->env, &send->copy, (size_t)send->left);
-    if (status != PAL_OK)
+    }
+    if (status != PAL_OK) {
         return status;
+    }
     assert(send->copy.cap >= send->left);
     to = send->copy.data;
     for (size_t i = 0; i < send->num_pieces; i++) {
@@ -47,12 +50,14 @@ static void stop(struct pal_send *send)
 {
     const struct pal_env *env = send->env;
 
-    if (send->copy.data == NULL)
+    if (send->copy.data == NULL) {
         return;
-    if (has_pool(env))
+    }
+    if (has_pool(env)) {
         (void)env->release(env->context, &send->copy, false);
-    else
+    } else {
         env->free(env->context, send->copy.data);
+    }
     send->copy = (struct pal_buffer){0};
 }
 

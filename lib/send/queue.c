@@ -38,13 +38,15 @@ void queue_enter(struct pal_send *send)
     send->queued = true;
     send->ahead = before;
     send->behind = NULL;
-    if (before == NULL)
+    if (before == NULL) {
         buckets[bucket].head = send;
-    else
+    } else {
         before->behind = send;
+    }
     buckets[bucket].tail = send;
-    while (before != NULL && !same_socket(before, send))
+    while (before != NULL && !same_socket(before, send)) {
         before = before->ahead;
+    }
     atomic_store(&send->first, before == NULL);
     pthread_mutex_unlock(&lock);
 }
@@ -54,23 +56,28 @@ void queue_leave(struct pal_send *send)
     size_t bucket = bucket_of(send);
     struct pal_send *next;
 
-    if (!send->queued)
+    if (!send->queued) {
         return;
+    }
     pthread_mutex_lock(&lock);
     next = send->behind;
-    if (send->ahead == NULL)
+    if (send->ahead == NULL) {
         buckets[bucket].head = next;
-    else
+    } else {
         send->ahead->behind = next;
-    if (next == NULL)
+    }
+    if (next == NULL) {
         buckets[bucket].tail = send->ahead;
-    else
+    } else {
         next->ahead = send->ahead;
+    }
     send->queued = false;
-    while (next != NULL && !same_socket(next, send))
+    while (next != NULL && !same_socket(next, send)) {
         next = next->behind;
-    if (next != NULL && atomic_load(&send->first))
+    }
+    if (next != NULL && atomic_load(&send->first)) {
         atomic_store(&next->first, true);
+    }
     pthread_mutex_unlock(&lock);
 }
 

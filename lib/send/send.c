@@ -34,10 +34,12 @@ static enum pal_status send_iovecs(struct pal_send *send, uint64_t *out_taken, s
         send->num_iovecs_max = num_iovecs / 2;
         return PAL_OK;
     }
-    if (status == PAL_OK && (sent == 0 || sent > offered))
+    if (status == PAL_OK && (sent == 0 || sent > offered)) {
         return PAL_SYSTEM;
-    if (status == PAL_OK)
+    }
+    if (status == PAL_OK) {
         *out_taken = sent;
+    }
     return status;
 }
 
@@ -48,15 +50,18 @@ enum pal_status send_bytes(struct pal_send *send, uint64_t *out_taken, size_t nu
     size_t num = 0, offered = 0, cut = 0;
     enum pal_status status;
 
-    if (num_max > send->num_iovecs_max)
+    if (num_max > send->num_iovecs_max) {
         num_max = send->num_iovecs_max;
-    if (num_max > send->num_pieces)
+    }
+    if (num_max > send->num_pieces) {
         num_max = send->num_pieces;
+    }
     while (num < num_max && pieces[num].iov_base != NULL && offered < CALL_LEN_MAX) {
         size_t room = CALL_LEN_MAX - offered;
 
-        if (pieces[num].iov_len > room)
+        if (pieces[num].iov_len > room) {
             cut = pieces[num].iov_len - room;
+        }
         offered += pieces[num++].iov_len - cut;
     }
     pieces[num - 1].iov_len -= cut;
@@ -73,10 +78,12 @@ enum pal_status send_file(struct pal_send *send, uint64_t *out_taken)
     size_t sent = 0;
     enum pal_status status = env->sendfile(env->context, &sent, send->socket, region->file, region->offset, offered);
 
-    if (status != PAL_OK)
+    if (status != PAL_OK) {
         return status;
-    if (sent > offered)
+    }
+    if (sent > offered) {
         return PAL_SYSTEM;
+    }
     *out_taken = sent;
     return sent == 0 ? PAL_TRUNCATED : PAL_OK;
 }
@@ -95,12 +102,15 @@ static enum pal_status measure(const struct pal_env *env, uint64_t *out_len, con
         return pal_view_valid(segment->bytes) ? PAL_OK : PAL_BAD_ARGUMENT;
     }
     /* Bytes beside a file would be lost: most likely `file` was left 0. */
-    if (segment->file < 0 || segment->bytes.len > 0 || !way->takes_files)
+    if (segment->file < 0 || segment->bytes.len > 0 || !way->takes_files) {
         return PAL_BAD_ARGUMENT;
-    if (env->file_size(env->context, &size, segment->file) != PAL_OK || segment->file_offset > size)
+    }
+    if (env->file_size(env->context, &size, segment->file) != PAL_OK || segment->file_offset > size) {
         return PAL_BAD_ARGUMENT;
-    if (segment->file_len > size - segment->file_offset)
+    }
+    if (segment->file_len > size - segment->file_offset) {
         return PAL_BAD_ARGUMENT;
+    }
     *out_len = segment->file_len > 0 ? segment->file_len : size - segment->file_offset;
     return PAL_OK;
 }
@@ -116,14 +126,16 @@ static enum pal_status copy_list(struct pal_send *send, size_t *out_bad_segment,
         uint64_t len = 0;
         enum pal_status status = measure(send->env, &len, send->way, segment);
 
-        if (status == PAL_OK && len > UINT64_MAX - send->left)
+        if (status == PAL_OK && len > UINT64_MAX - send->left) {
             status = PAL_TOO_LONG;
+        }
         if (status != PAL_OK) {
             *out_bad_segment = i;
             return status;
         }
-        if (len == 0)
+        if (len == 0) {
             continue;
+        }
         if (segment->file == -1) {
             send->pieces[send->num_pieces] = (struct iovec){(void *)segment->bytes.data, segment->bytes.len};
         } else {
@@ -139,8 +151,9 @@ static enum pal_status copy_list(struct pal_send *send, size_t *out_bad_segment,
 static enum pal_status check_arguments(enum pal_send_way way, int socket, const struct pal_segment *segments,
                                        size_t num_segments)
 {
-    if ((unsigned)way >= PAL_SEND_NUM_WAYS)
+    if ((unsigned)way >= PAL_SEND_NUM_WAYS) {
         return PAL_UNSUPPORTED;
+    }
     return socket < 0 || (segments == NULL && num_segments > 0) ? PAL_BAD_ARGUMENT : PAL_OK;
 }
 
@@ -148,8 +161,9 @@ static size_t count_files(const struct pal_segment *segments, size_t num_segment
 {
     size_t num_files = 0;
 
-    for (size_t i = 0; i < num_segments; i++)
+    for (size_t i = 0; i < num_segments; i++) {
         num_files += segments[i].file != -1;
+    }
     return num_files;
 }
 
@@ -160,12 +174,14 @@ static enum pal_status init(struct pal_send *send, size_t *out_bad_segment, cons
 {
     enum pal_status status = copy_list(send, out_bad_segment, segments, num_segments);
 
-    if (status != PAL_OK)
+    if (status != PAL_OK) {
         return status;
+    }
     send->num_iovecs_max = IOVECS_MAX;
     send->status = send->left > 0 ? PAL_WOULD_BLOCK : PAL_OK;
-    if (send->left > 0)
+    if (send->left > 0) {
         queue_enter(send);
+    }
     return PAL_OK;
 }
 
@@ -177,15 +193,17 @@ static enum pal_status begin(const struct pal_env *env, struct pal_send **out, s
     enum pal_status status = check_arguments(way, socket, segments, num_segments);
     struct pal_send *send = NULL;
 
-    if (status == PAL_OK && num_segments > (SIZE_MAX - sizeof(*send)) / each)
+    if (status == PAL_OK && num_segments > (SIZE_MAX - sizeof(*send)) / each) {
         status = PAL_TOO_LONG;
+    }
     if (status == PAL_OK) {
         size_t lists_len =
             num_segments * sizeof(struct iovec) + count_files(segments, num_segments) * sizeof(struct send_region);
 
         send = env->alloc(env->context, sizeof(*send) + lists_len);
-        if (send == NULL)
+        if (send == NULL) {
             return PAL_NO_MEMORY;
+        }
         *send = (struct pal_send){.env = env, .way = ways[way], .socket = socket, .deadline_ns = deadline_ns};
         send->pieces = (struct iovec *)(send + 1);
         send->regions = (struct send_region *)(send->pieces + num_segments);
@@ -195,8 +213,9 @@ static enum pal_status begin(const struct pal_env *env, struct pal_send **out, s
         *out = send;
         return PAL_OK;
     }
-    if (out_bad_segment != NULL && status != PAL_UNSUPPORTED)
+    if (out_bad_segment != NULL && status != PAL_UNSUPPORTED) {
         *out_bad_segment = bad;
+    }
     env->free(env->context, send);
     return status;
 }
@@ -212,8 +231,9 @@ static bool running(const struct pal_send *send)
 static void finish(struct pal_send *send, enum pal_status status)
 {
     send->status = status;
-    if (send->way->stop != NULL)
+    if (send->way->stop != NULL) {
         send->way->stop(send);
+    }
     queue_leave(send);
 }
 
@@ -255,8 +275,9 @@ static enum pal_status step(struct pal_send *send, uint64_t *out_taken)
     if (!send->started && send->way->start != NULL) {
         enum pal_status status = send->way->start(send);
 
-        if (status != PAL_OK)
+        if (status != PAL_OK) {
             return status;
+        }
     }
     send->started = true;
     return send->way->step(send, out_taken);
@@ -271,12 +292,14 @@ static enum pal_status run(struct pal_send *send, bool blocking)
         uint64_t taken = 0;
         enum pal_status status = late(send) ? PAL_TIMED_OUT : step(send, &taken);
 
-        if (status == PAL_WOULD_BLOCK && blocking)
+        if (status == PAL_WOULD_BLOCK && blocking) {
             status = env->wait_writable(env->context, send->socket, send->deadline_ns);
-        else if (status == PAL_OK)
+        } else if (status == PAL_OK) {
             advance(send, taken);
-        if (status != PAL_OK)
+        }
+        if (status != PAL_OK) {
             return status;
+        }
     }
     return PAL_OK;
 }
@@ -287,28 +310,33 @@ static enum pal_status resume(struct pal_send *send, uint64_t *out_progress, boo
     enum pal_status status;
 
     *out_progress = 0;
-    if (!running(send))
+    if (!running(send)) {
         return send->status;
-    if (queue_first(send))
+    }
+    if (queue_first(send)) {
         status = run(send, blocking);
-    else
+    } else {
         status = late(send) ? PAL_TIMED_OUT : PAL_WOULD_BLOCK;
+    }
     *out_progress = before - send->left;
-    if (status != PAL_WOULD_BLOCK && status != PAL_NO_MEMORY)
+    if (status != PAL_WOULD_BLOCK && status != PAL_NO_MEMORY) {
         finish(send, status);
+    }
     return status;
 }
 
 static void cancel(struct pal_send *send)
 {
-    if (running(send))
+    if (running(send)) {
         finish(send, PAL_CANCELLED);
+    }
 }
 
 static void end(struct pal_send *send)
 {
-    if (send == NULL)
+    if (send == NULL) {
         return;
+    }
     cancel(send);
     send->env->free(send->env->context, send);
 }
@@ -342,8 +370,9 @@ enum pal_status pal_send_all(const struct pal_env *env, uint64_t *out_progress, 
         return status;
     }
     status = begin(env, &made, out_bad_segment, way, socket, segments, num_segments, deadline_ns);
-    if (status == PAL_OK)
+    if (status == PAL_OK) {
         status = resume(made, out_progress, true);
+    }
     end(made);
     return status;
 }

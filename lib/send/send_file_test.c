@@ -13,8 +13,9 @@ static uint8_t arrived[2 * FILE_LEN];
 static int setup(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < FILE_LEN; i++)
+    for (size_t i = 0; i < FILE_LEN; i++) {
         source[i] = (uint8_t)(i * 7 + i / 251);
+    }
     return 0;
 }
 
@@ -30,8 +31,9 @@ static enum pal_status send_and_read(struct link *link, uint64_t *out_total, enu
         pal_send_all(pal_env_real(), out_total, NULL, way, link->ends[0], list, num_segments, UINT64_MAX);
 
     assert_true(*out_total <= sizeof(arrived));
-    if (*out_total > 0)
+    if (*out_total > 0) {
         assert_int_equal(recv(link->ends[1], arrived, *out_total, MSG_WAITALL), *out_total);
+    }
     assert_int_equal(recv(link->ends[1], arrived, 1, MSG_DONTWAIT), -1);
     return status;
 }
@@ -73,8 +75,9 @@ static void begin_names_the_file(int file)
         enum pal_status status =
             pal_send_reference.begin(pal_env_real(), &send, &bad, way, link.ends[0], list, 3, UINT64_MAX);
 
-        if (status != PAL_BAD_ARGUMENT || bad != 1)
+        if (status != PAL_BAD_ARGUMENT || bad != 1) {
             fail_msg("%s, descriptor %d: got %s for %zu", way_names[way], file, pal_status_name(status), bad);
+        }
     }
     assert_int_equal(recv(link.ends[1], arrived, 1, MSG_DONTWAIT), -1);
     link_close(&link);
@@ -95,8 +98,9 @@ static void what_is_no_readable_file_is_named(void **state)
         assert_true(files[i] >= 0);
         begin_names_the_file(files[i]);
     }
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         close(files[i]);
+    }
     close(pipe_ends[1]);
     close(link.ends[1]);
     close(made);
@@ -154,8 +158,9 @@ static void a_file_that_changed_its_length(void **state)
     (void)state;
     FOR_EACH_FILE_WAY(way)
     {
-        for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
+        for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
             resize_after_begin(way, lens[i]);
+        }
     }
 }
 

@@ -27,8 +27,9 @@ static int setup(void **state)
 
     (void)state;
     num_signals = 0;
-    for (size_t i = 0; i < SOURCE_LEN; i++)
+    for (size_t i = 0; i < SOURCE_LEN; i++) {
         source[i] = (uint8_t)(i * 7 + i / 251);
+    }
     return sigaction(SIGUSR1, &action, NULL) == 0 && sigaction(SIGPIPE, &action, NULL) == 0 ? 0 : -1;
 }
 
@@ -66,8 +67,9 @@ static enum pal_status drive(struct pal_send *send, uint64_t *out_total, int soc
 
         status = pal_send_reference.resume(send, &progress, blocking);
         *out_total += progress;
-        if (status != PAL_WOULD_BLOCK)
+        if (status != PAL_WOULD_BLOCK) {
             return status;
+        }
         assert_false(blocking);
         assert_true(poll(&ready, 1, -1) >= 0 || errno == EINTR);
     }
@@ -110,8 +112,9 @@ static void any_number_of_segments_in_the_fewest_calls(void **state)
             assert_int_equal(total, counts[i] * 25);
             assert_int_equal(reader.total, total);
             assert_memory_equal(arrived, source, total);
-            if (counter.num_calls != calls_of(way, counts[i]))
+            if (counter.num_calls != calls_of(way, counts[i])) {
                 fail_msg("%s, %zu segments: %zu calls", way_names[way], counts[i], (size_t)counter.num_calls);
+            }
             assert_int_equal(counter.num_waits, 0);
             assert_true(counter.num_allocs <= 2);
             link_close(&link);
@@ -129,8 +132,9 @@ static void trickle(enum pal_send_way way, enum link_kind kind, size_t num, bool
     struct pal_send *send;
     uint64_t total;
 
-    for (size_t i = 0; takes_files(way) && i < num; i += 3)
+    for (size_t i = 0; takes_files(way) && i < num; i += 3) {
         list[2 * i + 1] = region_of(file, i * 101, 101);
+    }
     send = begin_ok(pal_env_real(), way, link.ends[0], num_segments, UINT64_MAX);
     memset(list, 0xa5, sizeof(list));
     reader_start(&reader);
@@ -151,8 +155,9 @@ static void nothing_is_lost_through_small_buffers(void **state)
     FOR_EACH_WAY(way)
     {
         for (int kind = 0; kind < NUM_LINKS; kind++) {
-            for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+            for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
                 trickle(way, (enum link_kind)kind, counts[i], i % 2 == 0);
+            }
         }
     }
 }
@@ -173,8 +178,9 @@ static enum pal_status send_much(enum pal_send_way way, struct link *link, uint6
 
 static void is_gone(enum pal_status status)
 {
-    if (status != PAL_RESET && status != PAL_BROKEN_PIPE)
+    if (status != PAL_RESET && status != PAL_BROKEN_PIPE) {
         fail_msg("got %s, want reset or broken-pipe", pal_status_name(status));
+    }
     assert_int_equal(num_signals, 0);
 }
 
@@ -272,8 +278,9 @@ static void *pester(void *argument)
 {
     struct pest *pest = argument;
 
-    while (pest->counter->num_waits == 0 && pest->counter->num_calls == 0)
+    while (pest->counter->num_waits == 0 && pest->counter->num_calls == 0) {
         sched_yield();
+    }
     for (int i = 0; i < 10; i++) {
         pthread_kill(pest->victim, SIGUSR1);
         usleep(1000);
@@ -297,12 +304,15 @@ static void a_signal_amid_a_blocking_send_loses_nothing(void **state)
             uint64_t total;
 
             /* The file is first, so that a socket that blocks does so in sendfile. */
-            if (takes_files(way))
+            if (takes_files(way)) {
                 list[1] = region_of(file, 0, 1000 * 250);
-            for (size_t i = 1; takes_files(way) && i < 250; i++)
+            }
+            for (size_t i = 1; takes_files(way) && i < 250; i++) {
                 list[2 * i + 1] = bytes_of(NULL, 0);
-            if (blocking_socket)
+            }
+            if (blocking_socket) {
                 assert_int_equal(fcntl(link.ends[0], F_SETFL, 0), 0);
+            }
             num_signals = 0;
             struct pal_send *send = begin_ok(&env, way, link.ends[0], num_segments, UINT64_MAX);
             assert_int_equal(pthread_create(&reader.thread, NULL, pester, &pest), 0);
@@ -333,8 +343,9 @@ static void the_deadline_ends_a_blocking_send(void **state)
             uint64_t deadline_ns = env->now_ns(NULL) + wait_ns, total;
             struct pal_send *send;
 
-            if (blocking_socket)
+            if (blocking_socket) {
                 assert_int_equal(fcntl(link.ends[0], F_SETFL, 0), 0);
+            }
             send = begin_ok(env, way, link.ends[0], make_list(500, 1000), deadline_ns);
             assert_int_equal(drive(send, &total, link.ends[0], true), PAL_TIMED_OUT);
             assert_true(env->now_ns(NULL) >= deadline_ns);
@@ -382,14 +393,16 @@ static void threads_on_one_socket_keep_the_order_of_begin(void **state)
         struct driver drivers[NUM_THREADS] = {0};
 
         for (size_t i = 0; i < NUM_THREADS; i++) {
-            for (size_t j = 0; j < 20; j++)
+            for (size_t j = 0; j < 20; j++) {
                 list[j] = bytes_of(source + i * LEN + j * (LEN / 20), LEN / 20);
+            }
             drivers[i].send =
                 begin_ok(pal_env_real(), (enum pal_send_way)(i % PAL_SEND_NUM_WAYS), link.ends[0], 20, UINT64_MAX);
         }
         reader_start(&reader);
-        for (size_t i = NUM_THREADS; i-- > 0;)
+        for (size_t i = NUM_THREADS; i-- > 0;) {
             assert_int_equal(pthread_create(&drivers[i].thread, NULL, drive_in_line, &drivers[i]), 0);
+        }
         for (size_t i = 0; i < NUM_THREADS; i++) {
             assert_int_equal(pthread_join(drivers[i].thread, NULL), 0);
             assert_int_equal(drivers[i].status, PAL_OK);
@@ -444,8 +457,9 @@ static void more_than_2_gib_arrive_in_full(void **state)
         /* Sequential: one segment beyond 2 GiB, behind a short one. Else: 2100 segments over the same mebibyte. */
         list[0] = bytes_of(source, 5);
         list[1] = bytes_of(memory + 5, total - 5);
-        for (size_t i = 0; row > 0 && i < NUM_PAGES; i++, num_segments = NUM_PAGES)
+        for (size_t i = 0; row > 0 && i < NUM_PAGES; i++, num_segments = NUM_PAGES) {
             list[i] = bytes_of(memory, PAGE_LEN);
+        }
         reader_start(&reader);
         send = begin_ok(pal_env_real(), row_ways[row], link.ends[0], num_segments, UINT64_MAX);
         assert_int_equal(drive(send, &sent, link.ends[0], true), PAL_OK);

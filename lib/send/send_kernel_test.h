@@ -38,8 +38,9 @@ struct link {
  * each repetition takes it 200 ms. */
 static inline void set_buffer(int socket, int option, int len)
 {
-    if (len > 0)
+    if (len > 0) {
         assert_int_equal(setsockopt(socket, SOL_SOCKET, option, &len, sizeof(len)), 0);
+    }
 }
 
 static inline void link_tcp(struct link *out, int buffer_len)
@@ -65,10 +66,11 @@ static inline struct link link_open(enum link_kind kind, int buffer_len)
 {
     struct link link;
 
-    if (kind == LINK_TCP)
+    if (kind == LINK_TCP) {
         link_tcp(&link, buffer_len);
-    else
+    } else {
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, link.ends), 0);
+    }
     set_buffer(link.ends[0], SO_SNDBUF, buffer_len);
     assert_int_equal(fcntl(link.ends[0], F_SETFL, O_NONBLOCK), 0);
     return link;
@@ -76,8 +78,9 @@ static inline struct link link_open(enum link_kind kind, int buffer_len)
 
 static inline void end_close(struct link *link, int end)
 {
-    if (link->ends[end] >= 0)
+    if (link->ends[end] >= 0) {
         close(link->ends[end]);
+    }
     link->ends[end] = -1;
 }
 
@@ -107,8 +110,9 @@ static inline void reader_check(struct reader *reader, const uint8_t *chunk, siz
     size_t starts[2] = {0, len > EDGE ? len - EDGE : 0};
 
     for (size_t i = 0; i < 2; i++) {
-        for (size_t j = starts[i]; j < len && j < starts[i] + EDGE; j++)
+        for (size_t j = starts[i]; j < len && j < starts[i] + EDGE; j++) {
             reader->num_wrong += chunk[j] != reader->period[(reader->total + j) % reader->period_len];
+        }
     }
 }
 
@@ -122,10 +126,12 @@ static inline void *reader_run(void *argument)
         size_t len = got > 0 ? (size_t)got : 0;
         size_t room = reader->total < reader->bytes_cap ? reader->bytes_cap - reader->total : 0;
 
-        if (reader->period != NULL)
+        if (reader->period != NULL) {
             reader_check(reader, chunk, len);
-        if (room > 0)
+        }
+        if (room > 0) {
             memcpy(reader->bytes + reader->total, chunk, len < room ? len : room);
+        }
         reader->total += len;
     }
     free(chunk);

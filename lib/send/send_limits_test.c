@@ -16,10 +16,12 @@ static struct pal_segment list[LIST_MAX * 2];
 static void make_list(size_t num, size_t len)
 {
     assert_true(num <= LIST_MAX && num * len <= sizeof(source));
-    for (size_t i = 0; i < sizeof(source); i++)
+    for (size_t i = 0; i < sizeof(source); i++) {
         source[i] = (uint8_t)(i * 7 + i / 251);
-    for (size_t i = 0; i < num; i++)
+    }
+    for (size_t i = 0; i < num; i++) {
         list[i] = bytes_of(source + i * len, len);
+    }
 }
 
 static size_t ceil_div(size_t a, size_t b)
@@ -52,8 +54,9 @@ static void as_few_calls_as_the_kernel_allows(void **state)
             script.list_end = counts[i] * 3;
             send = begin_ok(&env, way, list, counts[i]);
             resume_as(send, PAL_OK, counts[i] * 3, false);
-            if (script.num_calls != calls_of(way, counts[i], 3))
+            if (script.num_calls != calls_of(way, counts[i], 3)) {
                 fail_msg("%s, %zu segments: got %zu calls", way_names[way], counts[i], script.num_calls);
+            }
             assert_memory_equal(script.wire, source, counts[i] * 3);
             pal_send_reference.end(send);
             script_balanced(&script);
@@ -97,11 +100,13 @@ static void empties_do_not_count(void **state)
         struct pal_send *send;
 
         make_list(8, 3);
-        for (size_t i = 0; i < 8; i++)
+        for (size_t i = 0; i < 8; i++) {
             list[1100 + i * 2] = bytes_of(source + i * 3, 3);
+        }
         for (size_t i = 0; i < 4000; i++) {
-            if (i < 1100 || i > 1114 || i % 2 == 1)
+            if (i < 1100 || i > 1114 || i % 2 == 1) {
                 list[i] = bytes_of(i % 3 == 0 ? NULL : source, 0);
+            }
         }
         script.list_end = 24;
         send = begin_ok(&env, way, list, 4000);
@@ -190,8 +195,9 @@ static void totals_beyond_one_call_are_cut(void **state)
     (void)state;
     FOR_EACH_WAY(way)
     {
-        for (size_t i = 0; way != PAL_SEND_COPIED && i < sizeof(lens) / sizeof(lens[0]); i++)
+        for (size_t i = 0; way != PAL_SEND_COPIED && i < sizeof(lens) / sizeof(lens[0]); i++) {
             send_made_up(way, lens[i]);
+        }
     }
 }
 
@@ -206,8 +212,9 @@ static void file_regions_beyond_one_call_are_cut(void **state)
         struct pal_env env = script_env(&script);
         struct pal_send *send;
 
-        if (way == PAL_SEND_COPIED || way == PAL_SEND_GATHERED)
+        if (way == PAL_SEND_COPIED || way == PAL_SEND_GATHERED) {
             continue;
+        }
         script.file_lens[0] = offset + len + 1;
         script.count_only = true;
         list[0] = bytes_of(source, 5);
@@ -243,8 +250,9 @@ static void no_memory_leaves_nothing_behind(void **state)
 
                 make_list(20, 3);
                 *(pooled ? &script.fail_rent : &script.fail_alloc) = ++fail;
-                if (!pooled)
+                if (!pooled) {
                     env.rent = NULL;
+                }
                 status = pal_send_reference.begin(&env, &send, &bad, way, SOCKET, list, 20, UINT64_MAX);
                 assert_int_equal(bad, 12345);
                 if (status == PAL_OK) {
@@ -285,15 +293,17 @@ static void auto_copies_only_many_small_segments(void **state)
             struct pal_send *send;
 
             assert_non_null(bytes);
-            for (size_t j = 0; j < rows[i].num; j++)
+            for (size_t j = 0; j < rows[i].num; j++) {
                 list[j] = bytes_of(bytes + j * rows[i].len, rows[i].len);
+            }
             script.count_only = true;
             script.list_end = total;
             script.fail_rent = !with_memory;
             send = begin_ok(&env, PAL_SEND_AUTO, list, rows[i].num);
             resume_as(send, PAL_OK, total, false);
-            if (rows[i].num > TEST_IOVECS_MAX)
+            if (rows[i].num > TEST_IOVECS_MAX) {
                 num_calls = 2;
+            }
             assert_int_equal(script.num_rents, rows[i].copies);
             assert_int_equal(script.num_calls, num_calls);
             pal_send_reference.end(send);
@@ -317,8 +327,9 @@ static void copied_reads_the_bytes_once(void **state)
     script_add(&script, (struct script_step){.status = PAL_WOULD_BLOCK});
     send = begin_ok(&env, PAL_SEND_COPIED, list, 2);
     assert_int_equal(script.num_rents, 0);
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++) {
         bytes[i] = (uint8_t)('w' + i);
+    }
     resume_as(send, PAL_WOULD_BLOCK, 1, false);
     memset(bytes, '-', 4);
     script.must_wait = false;

@@ -32,16 +32,19 @@ static struct list list_of(size_t num_segments, unsigned code, const struct scri
         bool is_file = code % KINDS > LEN_MAX;
         uint64_t offset = len > 0 ? i + 1 : FILE_CAP; /* file_len 0 is "to the end": empty only there */
 
-        for (size_t j = 0; j < len; j++)
+        for (size_t j = 0; j < len; j++) {
             list.bytes[i][j] = (uint8_t)('a' + i * LEN_MAX + j);
+        }
         list.segments[i] = is_file ? region_of(FILE_FIRST + (int)i, offset, len) : bytes_of(list.bytes[i], len);
         memcpy(list.stream + list.total, is_file ? script->files[i] + offset : list.bytes[i], len);
         list.has_file |= is_file;
-        if (len == 0)
+        if (len == 0) {
             continue;
+        }
         list.ends |= 1u << list.total;
-        if (is_file || after_file)
+        if (is_file || after_file) {
             list.file_ends |= 1u << list.total;
+        }
         after_file = is_file;
         list.total += len;
     }
@@ -56,12 +59,14 @@ static size_t count_bits(uint32_t bits)
 /* Calls that this way needs when no call takes bytes on both sides of a cut. Bit 0 of `ends` is no cut. */
 static size_t calls_needed(enum pal_send_way way, const struct list *list, uint32_t cuts)
 {
-    if (list->total == 0)
+    if (list->total == 0) {
         return 0;
-    if (way == PAL_SEND_SEQUENTIAL)
+    }
+    if (way == PAL_SEND_SEQUENTIAL) {
         cuts |= list->ends;
-    else if (way == PAL_SEND_PACKETS || way == PAL_SEND_AUTO)
+    } else if (way == PAL_SEND_PACKETS || way == PAL_SEND_AUTO) {
         cuts |= list->file_ends;
+    }
     return count_bits(cuts & ~1u) + 1;
 }
 
@@ -72,10 +77,12 @@ static void write_script(struct script *script, size_t total, uint32_t cuts, enu
     size_t from = 0;
 
     for (size_t at = 1; at <= total; at++) {
-        if (at < total && (cuts >> at & 1) == 0)
+        if (at < total && (cuts >> at & 1) == 0) {
             continue;
-        if (mode != STRAIGHT)
+        }
+        if (mode != STRAIGHT) {
             script_add(script, (struct script_step){.status = PAL_WOULD_BLOCK});
+        }
         script_add(script, (struct script_step){.count = at - from});
         from = at;
     }
@@ -109,13 +116,15 @@ static void play(const char *what, enum pal_send_way way, const struct list *giv
 
     /* The copy points at this function's bytes, not at the caller's. */
     for (size_t i = 0; i < list.num_segments; i++) {
-        if (list.segments[i].file == -1)
+        if (list.segments[i].file == -1) {
             list.segments[i].bytes.data = list.bytes[i];
+        }
     }
-    if (way == PAL_SEND_SEQUENTIAL)
+    if (way == PAL_SEND_SEQUENTIAL) {
         all_cuts |= list.ends;
-    else if (takes_files(way))
+    } else if (takes_files(way)) {
         all_cuts |= list.file_ends;
+    }
     write_script(&script, list.total, all_cuts, mode);
     script.list_end = list.total;
     send = begin_ok(&env, way, list.segments, list.num_segments);
@@ -127,9 +136,10 @@ static void play(const char *what, enum pal_send_way way, const struct list *giv
     resume_as(send, PAL_OK, 0, true);
     pal_send_reference.end(send);
     if (script.num_calls != needed + (mode == STRAIGHT ? 0 : needed) || script.wire_len != list.total ||
-        memcmp(script.wire, list.stream, list.total) != 0)
+        memcmp(script.wire, list.stream, list.total) != 0) {
         fail_msg("%s, %s, cuts %x, mode %d: got %zu calls and \"%.*s\", want %zu and \"%.*s\"", way_names[way], what,
                  cuts, mode, script.num_calls, (int)script.wire_len, script.wire, needed, (int)list.total, list.stream);
+    }
     assert_int_equal(script.num_waits, mode == BLOCKING ? needed : 0);
     assert_int_equal(script.num_allocs, 1);
     script_balanced(&script);
@@ -140,11 +150,13 @@ static void play_all_ways(const struct list *list, const char *what)
     uint32_t num_schedules = list->total > 0 ? 1u << (list->total - 1) : 1;
 
     for (int way = 0; way < PAL_SEND_NUM_WAYS; way++) {
-        if (list->has_file && !takes_files((enum pal_send_way)way))
+        if (list->has_file && !takes_files((enum pal_send_way)way)) {
             continue;
+        }
         for (uint32_t schedule = 0; schedule < num_schedules; schedule++) {
-            for (int mode = 0; mode < NUM_MODES; mode++)
+            for (int mode = 0; mode < NUM_MODES; mode++) {
                 play(what, (enum pal_send_way)way, list, schedule << 1, (enum mode)mode);
+            }
         }
     }
 }

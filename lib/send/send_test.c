@@ -26,8 +26,9 @@ enum { MIXED_LEN = 9 };
 /* The first `taken` bytes go one by one, then every call is answered by `last`. */
 static void begin_with_steps(struct script *script, size_t taken, struct script_step last)
 {
-    for (size_t i = 0; i < taken; i++)
+    for (size_t i = 0; i < taken; i++) {
         script_add(script, (struct script_step){.count = 1});
+    }
     script_add(script, last);
 }
 
@@ -125,10 +126,11 @@ static void a_file_that_shrank_is_truncated_with_the_exact_count(void **state)
 
             /* What is appended after begin is not part of the region. */
             script.file_lens[0] = len;
-            if (len < FILE_CAP)
+            if (len < FILE_CAP) {
                 resume_as(send, PAL_TRUNCATED, 3 + in_file, true);
-            else
+            } else {
                 resume_as(send, PAL_OK, 3 + FILE_CAP - 2 + 2, true);
+            }
             assert_int_equal(script.num_waits, 0);
             pal_send_reference.end(send);
             script_balanced(&script);
@@ -198,8 +200,9 @@ static void a_bad_segment_is_named_before_anything_is_sent(void **state)
         for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
             struct pal_env env = script_env(&script);
 
-            for (size_t at = 0; at < 3 && (rows[i].bad_everywhere || !takes_files(way)); at++)
+            for (size_t at = 0; at < 3 && (rows[i].bad_everywhere || !takes_files(way)); at++) {
                 begin_refuses(&env, &rows[i], way, at);
+            }
         }
     }
 }
@@ -372,8 +375,9 @@ static void sockets_do_not_wait_for_each_other(void **state)
         struct pal_send *first, *other = NULL;
         size_t bad;
 
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 2; i++) {
             worlds[i].env = script_env(&scripts[i]);
+        }
         first = begin_ok(&worlds[0].env, way, list, 1);
         assert_int_equal(pal_send_reference.begin(&worlds[0].env, &other, &bad, way, SOCKET + 256, list, 1, UINT64_MAX),
                          PAL_OK);
@@ -402,8 +406,9 @@ static void operations_on_one_socket_are_served_in_order(void **state)
         struct pal_send *sends[4];
         uint64_t progress;
 
-        for (size_t i = 0; i < 4; i++)
+        for (size_t i = 0; i < 4; i++) {
             sends[i] = begin_ok(&env, (enum pal_send_way)((way + i) % PAL_SEND_NUM_WAYS), &list[i], 1);
+        }
         script_add(&script, (struct script_step){.count = 1});
         script_add(&script, (struct script_step){.status = PAL_WOULD_BLOCK});
         resume_as(sends[1], PAL_WOULD_BLOCK, 0, true);
@@ -419,8 +424,9 @@ static void operations_on_one_socket_are_served_in_order(void **state)
         resume_as(sends[3], PAL_WOULD_BLOCK, 0, false);
         resume_as(sends[2], PAL_OK, 2, false);
         resume_as(sends[3], PAL_OK, 2, false);
-        for (size_t i = 0; i < 4; i++)
+        for (size_t i = 0; i < 4; i++) {
             pal_send_reference.end(i == 1 ? NULL : sends[i]);
+        }
         assert_memory_equal(script.wire, "abefgh", 6);
         script_balanced(&script);
     }

@@ -58,8 +58,9 @@ static inline void *script_alloc(void *context, size_t len)
 {
     struct script *script = context;
 
-    if (++script->num_allocs == script->fail_alloc)
+    if (++script->num_allocs == script->fail_alloc) {
         return NULL;
+    }
     script->num_live++;
     return malloc(len);
 }
@@ -76,8 +77,9 @@ static inline enum pal_status script_rent(void *context, struct pal_buffer *out,
 {
     struct script *script = context;
 
-    if (++script->num_rents == script->fail_rent)
+    if (++script->num_rents == script->fail_rent) {
         return PAL_NO_MEMORY;
+    }
     script->num_rented++;
     *out = (struct pal_buffer){malloc(min_cap), min_cap, 1, 1};
     return PAL_OK;
@@ -107,10 +109,11 @@ static inline struct script_step script_next(struct script *script, uint64_t off
         script->next_step += !step.again;
     }
     script->must_wait = step.status == PAL_WOULD_BLOCK;
-    if (step.lie)
+    if (step.lie) {
         step.count += offered;
-    else if (step.count > offered)
+    } else if (step.count > offered) {
         step.count = offered;
+    }
     return step;
 }
 
@@ -138,8 +141,9 @@ static inline enum pal_status script_sendmsg(void *context, size_t *out_sent, in
         return PAL_TOO_LONG;
     }
     step = script_next(script, offered);
-    if (step.status != PAL_OK)
+    if (step.status != PAL_OK) {
         return step.status;
+    }
     for (size_t i = 0; i < num_segments && taken < step.count && !step.lie; i++) {
         uint64_t part = segments[i].iov_len < step.count - taken ? segments[i].iov_len : step.count - taken;
 
@@ -168,10 +172,12 @@ static inline enum pal_status script_sendfile(void *context, size_t *out_sent, i
     script->last_offset = offset;
     there = offset < script->file_lens[index] ? script->file_lens[index] - offset : 0;
     step = script_next(script, there < len ? there : len);
-    if (step.status != PAL_OK)
+    if (step.status != PAL_OK) {
         return step.status;
-    if (!script->count_only && !step.lie)
+    }
+    if (!script->count_only && !step.lie) {
         memcpy(script->wire + script->wire_len, script->files[index] + offset, step.count);
+    }
     script->wire_len += step.lie ? 0 : step.count;
     *out_sent = step.count;
     return PAL_OK;
@@ -183,8 +189,9 @@ static inline enum pal_status script_file_size(void *context, uint64_t *out_size
     int index = file - FILE_FIRST;
 
     script->num_sizes++;
-    if (index < 0 || index >= NUM_FILES)
+    if (index < 0 || index >= NUM_FILES) {
         return PAL_BAD_ARGUMENT;
+    }
     *out_size = script->file_lens[index];
     return PAL_OK;
 }
@@ -212,8 +219,9 @@ static inline struct pal_env script_env(struct script *script)
     *script = (struct script){.iovecs_max = TEST_IOVECS_MAX};
     for (int i = 0; i < NUM_FILES; i++) {
         script->file_lens[i] = FILE_CAP;
-        for (int j = 0; j < FILE_CAP; j++)
+        for (int j = 0; j < FILE_CAP; j++) {
             script->files[i][j] = (uint8_t)('A' + i * FILE_CAP + j);
+        }
     }
     return (struct pal_env){.context = script,
                             .alloc = script_alloc,
@@ -277,9 +285,10 @@ static inline void resume_as(struct pal_send *send, enum pal_status status, uint
     uint64_t got = UINT64_MAX;
     enum pal_status answer = pal_send_reference.resume(send, &got, blocking);
 
-    if (answer != status || got != progress)
+    if (answer != status || got != progress) {
         fail_msg("resume: got %s with %llu bytes, want %s with %llu", pal_status_name(answer), (unsigned long long)got,
                  pal_status_name(status), (unsigned long long)progress);
+    }
 }
 
 #endif

@@ -58,12 +58,14 @@ ssize_t __wrap_sendmsg(int socket, const struct msghdr *message, int flags)
     ssize_t sent;
 
     assert_true((flags & MSG_NOSIGNAL) != 0);
-    for (size_t i = 0; i < message->msg_iovlen; i++)
+    for (size_t i = 0; i < message->msg_iovlen; i++) {
         offered += message->msg_iov[i].iov_len;
+    }
     assert_true(offered > 0 && offered <= wrapped.list_left);
     assert_int_equal((flags & MSG_MORE) != 0, offered < wrapped.list_left);
-    if (fault != NONE && fault != CUT)
+    if (fault != NONE && fault != CUT) {
         return -1;
+    }
     while (less.msg_iovlen < message->msg_iovlen && cut_len > 0) {
         struct iovec piece = message->msg_iov[less.msg_iovlen];
 
@@ -84,8 +86,9 @@ ssize_t __wrap_sendfile64(int socket, int file, off64_t *offset, size_t len)
 
     assert_non_null(offset);
     assert_true(len > 0 && len <= wrapped.list_left);
-    if (fault != NONE && fault != CUT)
+    if (fault != NONE && fault != CUT) {
         return -1;
+    }
     sent = __real_sendfile64(socket, file, offset, len < cut_len ? len : cut_len);
     wrapped.list_left -= sent > 0 ? (size_t)sent : 0;
     return sent;
@@ -163,8 +166,9 @@ static int setup(void **state)
 {
     (void)state;
     memset(&wrapped, 0, sizeof(wrapped));
-    for (size_t i = 0; i < SOURCE_LEN; i++)
+    for (size_t i = 0; i < SOURCE_LEN; i++) {
         source[i] = (uint8_t)(i * 7 + i / 251);
+    }
     return 0;
 }
 
@@ -209,8 +213,9 @@ static void faults_below_change_no_byte(void **state)
             }
         }
     }
-    for (int i = 0; i < NUM_FAULTS; i++)
+    for (int i = 0; i < NUM_FAULTS; i++) {
         assert_true(wrapped.num_faults[i] > 100);
+    }
 }
 
 int main(void)

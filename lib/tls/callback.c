@@ -46,8 +46,9 @@ static enum pal_status callback_handshake(struct pal_tls *tls, struct pal_token 
     event = tls_engine_handshake(tls->engine);
     *out_consumed = input.len - tls->input.len;
     tls->input = (struct pal_view){NULL, 0};
-    if (event == TLS_WANT_CREDENTIALS)
+    if (event == TLS_WANT_CREDENTIALS) {
         return PAL_NEED_CREDENTIALS;
+    }
     collected = tls_append_output(tls, out);
     return status_table[event] == PAL_OK || status_table[event] == PAL_NEED_INPUT
                ? (collected != PAL_OK ? collected : status_table[event])
@@ -58,8 +59,9 @@ static enum pal_status callback_decrypt(struct pal_tls *tls, size_t *out_offset,
                                         struct tls_span span)
 {
     /* Copied first: plaintext of an earlier record may be longer than what came in, and would overwrite it. */
-    if (!tls_queue_append(tls->env, &tls->kept, (struct pal_view){span.data, span.len}))
+    if (!tls_queue_append(tls->env, &tls->kept, (struct pal_view){span.data, span.len})) {
         return PAL_NO_MEMORY;
+    }
     *out_offset = 0;
     return status_table[tls_read_all(tls, span.data, out_count, span.cap)];
 }

@@ -23,8 +23,9 @@ static EVP_PKEY *make_key(enum pal_tls_key_kind kind)
     if (maker == NULL || EVP_PKEY_keygen_init(maker) != 1 ||
         (rsa ? EVP_PKEY_CTX_set_rsa_keygen_bits(maker, 2048)
              : EVP_PKEY_CTX_set_ec_paramgen_curve_nid(maker, NID_X9_62_prime256v1)) != 1 ||
-        EVP_PKEY_keygen(maker, &key) != 1)
+        EVP_PKEY_keygen(maker, &key) != 1) {
         key = NULL;
+    }
     EVP_PKEY_CTX_free(maker);
     return key;
 }
@@ -84,8 +85,9 @@ static X509 *certify(const struct pal_tls_identity_spec *spec, EVP_PKEY *key, X5
         X509_set_issuer_name(made, X509_get_subject_name(leaf ? ca : made)) == 1 &&
         add_extension(made, NID_basic_constraints, leaf ? "critical,CA:FALSE" : "critical,CA:TRUE") &&
         add_extension(made, NID_key_usage, leaf ? "critical,digitalSignature" : "critical,keyCertSign") &&
-        (!leaf || add_dns_name(made, spec->name)) && X509_sign(made, ca_key, EVP_sha256()) > 0)
+        (!leaf || add_dns_name(made, spec->name)) && X509_sign(made, ca_key, EVP_sha256()) > 0) {
         return made;
+    }
     X509_free(made);
     return NULL;
 }
@@ -125,15 +127,18 @@ static enum pal_status pack(const struct pal_env *env, struct pal_tls_credential
     size_t len = 0;
     uint8_t *memory;
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         len += (size_t)der->len[i];
+    }
     memory = env->alloc(env->context, len);
-    if (memory == NULL)
+    if (memory == NULL) {
         return PAL_NO_MEMORY;
+    }
     len = 0;
     for (int i = 0; i < 3; i++) {
-        if (der->data[i] != NULL) /* always: there is a length */
+        if (der->data[i] != NULL) { /* always: there is a length */
             memcpy(memory + len, der->data[i], (size_t)der->len[i]);
+        }
         views[i] = (struct pal_view){memory + len, (size_t)der->len[i]};
         len += views[i].len;
     }
@@ -150,13 +155,15 @@ enum pal_status tls_credentials_make(const struct pal_env *env, struct pal_tls_c
 
     tls_enter(env);
     event = tls_leave(make(&der, spec) ? TLS_DONE : TLS_BROKEN);
-    if (event == TLS_DONE)
+    if (event == TLS_DONE) {
         status = pack(env, out, &der);
-    else if (event != TLS_BROKEN)
+    } else if (event != TLS_BROKEN) {
         status = event == TLS_NO_RANDOM ? PAL_NO_RANDOM : PAL_NO_MEMORY;
+    }
     tls_enter(env);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         OPENSSL_free(der.data[i]);
+    }
     (void)tls_leave(TLS_DONE);
     return status;
 }
@@ -166,7 +173,8 @@ enum pal_status PAL_ENGINE_CREDENTIALS(const struct pal_env *env, struct pal_tls
 {
     if (env == NULL || out == NULL || spec == NULL || (unsigned)spec->kind >= PAL_TLS_NUM_KEY_KINDS ||
         spec->name.data == NULL || spec->name.len == 0 || spec->name.len > 64 ||
-        memchr(spec->name.data, 0, spec->name.len) != NULL)
+        memchr(spec->name.data, 0, spec->name.len) != NULL) {
         return PAL_BAD_ARGUMENT;
+    }
     return engine_start() ? tls_credentials_make(env, out, spec) : PAL_ENGINE;
 }

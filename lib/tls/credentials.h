@@ -43,8 +43,9 @@ static inline void pal_tls_credentials_release(const struct pal_env *env, struct
 {
     volatile uint8_t *memory = credentials->memory;
 
-    for (size_t i = 0; i < credentials->memory_len; i++)
+    for (size_t i = 0; i < credentials->memory_len; i++) {
         memory[i] = 0;
+    }
     env->free(env->context, credentials->memory);
     *credentials = (struct pal_tls_credentials){0};
 }

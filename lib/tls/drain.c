@@ -32,13 +32,16 @@ static enum pal_status drain_collect(struct pal_tls *tls, struct pal_token *out)
     size_t pending = tls_engine_produced(tls->engine);
     enum pal_status status;
 
-    if (pending == 0)
+    if (pending == 0) {
         return PAL_OK;
+    }
     status = pal_token_reserve(tls->env, out, tls->mode, pending);
-    if (status != PAL_OK)
+    if (status != PAL_OK) {
         return status;
-    if (!tls_engine_take(tls->engine, out->payload + out->len, pending))
+    }
+    if (!tls_engine_take(tls->engine, out->payload + out->len, pending)) {
         return PAL_ENGINE;
+    }
     out->len += pending;
     return PAL_OK;
 }
@@ -56,13 +59,15 @@ static enum pal_status drain_handshake(struct pal_tls *tls, struct pal_token *ou
     enum tls_event event = tls_engine_feed(tls->engine, input);
     enum pal_status collected;
 
-    if (event != TLS_DONE)
+    if (event != TLS_DONE) {
         return status_table[event];
+    }
     event = tls_engine_handshake(tls->engine);
     *out_consumed = input.len - tls_engine_unread(tls->engine);
     tls_engine_discard(tls->engine);
-    if (event == TLS_WANT_CREDENTIALS)
+    if (event == TLS_WANT_CREDENTIALS) {
         return PAL_NEED_CREDENTIALS; /* before draining, as the model does */
+    }
     collected = drain_collect(tls, out);
     return event == TLS_DONE || event == TLS_WANT_READ ? (collected != PAL_OK ? collected : status_table[event])
                                                        : status_table[event];
@@ -73,8 +78,9 @@ static enum pal_status drain_decrypt(struct pal_tls *tls, size_t *out_offset, si
     enum tls_event event = tls_engine_feed(tls->engine, (struct pal_view){span.data, span.len});
 
     *out_offset = 0;
-    if (event == TLS_DONE)
+    if (event == TLS_DONE) {
         event = tls_read_all(tls, span.data, out_count, span.cap);
+    }
     return status_table[event];
 }
 

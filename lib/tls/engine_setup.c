@@ -27,11 +27,13 @@ static int transport_read(BIO *bio, char *out, int cap)
     size_t count;
 
     BIO_clear_retry_flags(bio);
-    if (out == NULL || cap <= 0)
+    if (out == NULL || cap <= 0) {
         return 0;
+    }
     count = engine->transport.read(engine->transport.context, (uint8_t *)out, (size_t)cap);
-    if (count > 0)
+    if (count > 0) {
         return (int)count;
+    }
     BIO_set_retry_read(bio);
     return -1;
 }
@@ -41,10 +43,12 @@ static int transport_write(BIO *bio, const char *bytes, int len)
     struct tls_engine *engine = BIO_get_data(bio);
 
     BIO_clear_retry_flags(bio);
-    if (len <= 0)
+    if (len <= 0) {
         return 0;
-    if (engine->transport.write(engine->transport.context, (struct pal_view){(const uint8_t *)bytes, (size_t)len}))
+    }
+    if (engine->transport.write(engine->transport.context, (struct pal_view){(const uint8_t *)bytes, (size_t)len})) {
         return len;
+    }
     engine->write_refused = true;
     return -1;
 }
@@ -76,11 +80,13 @@ static int select_alpn(SSL *ssl, const uint8_t **out, uint8_t *out_len, const ui
     uint8_t *selected;
 
     (void)unused;
-    if (engine->alpn == NULL)
+    if (engine->alpn == NULL) {
         return SSL_TLSEXT_ERR_NOACK;
+    }
     if (SSL_select_next_proto(&selected, out_len, engine->alpn, (unsigned)engine->alpn_len, offered, offered_len) !=
-        OPENSSL_NPN_NEGOTIATED)
+        OPENSSL_NPN_NEGOTIATED) {
         return SSL_TLSEXT_ERR_ALERT_FATAL;
+    }
     *out = selected;
     return SSL_TLSEXT_ERR_OK;
 }
@@ -92,15 +98,17 @@ static int seal_ticket(SSL *ssl, uint8_t *name, uint8_t *iv, EVP_CIPHER_CTX *cip
     const struct tls_ticket_keys *keys = &tls_of(ssl)->ticket_keys;
 
     if (seal) {
-        if (!tls_random(iv, 16))
+        if (!tls_random(iv, 16)) {
             return -1;
+        }
         memcpy(name, keys->name, TICKET_NAME_LEN);
     } else if (memcmp(name, keys->name, TICKET_NAME_LEN) != 0) {
         return 0;
     }
     if (EVP_CipherInit_ex(cipher, EVP_aes_128_cbc(), NULL, keys->aes, iv, seal) != 1 ||
-        HMAC_Init_ex(hmac, keys->hmac, TICKET_HMAC_LEN, EVP_sha256(), NULL) != 1)
+        HMAC_Init_ex(hmac, keys->hmac, TICKET_HMAC_LEN, EVP_sha256(), NULL) != 1) {
         return -1;
+    }
     return 1;
 }
 
@@ -108,8 +116,9 @@ static int new_session(SSL *ssl, SSL_SESSION *session)
 {
     struct tls_engine *engine = tls_of(ssl);
 
-    if (engine == NULL || engine->server)
+    if (engine == NULL || engine->server) {
         return 0;
+    }
     SSL_SESSION_free(engine->session);
     engine->session = session;
     return 1; /* taken */
@@ -119,12 +128,14 @@ static void note_alert(const SSL *ssl, int where, int value)
 {
     struct tls_engine *engine = tls_of(ssl);
 
-    if ((where & SSL_CB_ALERT) == 0 || value >> 8 != SSL3_AL_FATAL)
+    if ((where & SSL_CB_ALERT) == 0 || value >> 8 != SSL3_AL_FATAL) {
         return;
-    if (where & SSL_CB_WRITE)
+    }
+    if (where & SSL_CB_WRITE) {
         engine->alert_sent = (uint8_t)value;
-    else
+    } else {
         engine->alert_received = (uint8_t)value;
+    }
 }
 
 /* Every suite is AEAD, so that records have one overhead; ECDHE_PSK has no AES-GCM in either engine. */
@@ -148,13 +159,15 @@ static bool configure(SSL_CTX *made)
 
 bool tls_engine_start(void)
 {
-    if (!tls_own_hooks())
+    if (!tls_own_hooks()) {
         return false;
+    }
     transport_method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "paldiff transport");
     if (transport_method == NULL || BIO_meth_set_read(transport_method, transport_read) != 1 ||
         BIO_meth_set_write(transport_method, transport_write) != 1 ||
-        BIO_meth_set_ctrl(transport_method, transport_control) != 1)
+        BIO_meth_set_ctrl(transport_method, transport_control) != 1) {
         return false;
+    }
     context = tls_own_context();
     return context != NULL && configure(context) && tls_own_warm();
 }
@@ -183,8 +196,9 @@ static unsigned psk_client(SSL *ssl, const char *hint, char *identity, unsigned 
     size_t len = strlen(engine->psk_identity);
 
     (void)hint;
-    if (len >= identity_cap || engine->psk_key_len > key_cap)
+    if (len >= identity_cap || engine->psk_key_len > key_cap) {
         return 0;
+    }
     memcpy(identity, engine->psk_identity, len + 1);
     memcpy(key, engine->psk_key, engine->psk_key_len);
     return (unsigned)engine->psk_key_len;
@@ -194,8 +208,9 @@ static unsigned psk_server(SSL *ssl, const char *identity, uint8_t *key, unsigne
 {
     const struct tls_engine *engine = tls_of(ssl);
 
-    if (identity == NULL || strcmp(identity, engine->psk_identity) != 0 || engine->psk_key_len > key_cap)
+    if (identity == NULL || strcmp(identity, engine->psk_identity) != 0 || engine->psk_key_len > key_cap) {
         return 0;
+    }
     memcpy(key, engine->psk_key, engine->psk_key_len);
     return (unsigned)engine->psk_key_len;
 }
@@ -205,8 +220,9 @@ static unsigned psk_server(SSL *ssl, const char *identity, uint8_t *key, unsigne
 
 void tls_setup_certificates_release(struct tls_certificates *certificates)
 {
-    while (certificates->len > 0)
+    while (certificates->len > 0) {
         X509_free(certificates->items[--certificates->len]);
+    }
 }
 
 enum tls_event tls_setup_certificates(struct tls_certificates *out, struct pal_view der)
@@ -231,10 +247,12 @@ static bool derive_ticket_keys(struct tls_engine *engine, struct pal_view secret
     uint8_t hashed[64];
     unsigned len = sizeof(hashed);
 
-    if (!engine->server || secret.len == 0 || secret.len > INT_MAX)
+    if (!engine->server || secret.len == 0 || secret.len > INT_MAX) {
         return true;
-    if (HMAC(EVP_sha512(), label, sizeof(label) - 1, secret.data, secret.len, hashed, &len) == NULL)
+    }
+    if (HMAC(EVP_sha512(), label, sizeof(label) - 1, secret.data, secret.len, hashed, &len) == NULL) {
         return false;
+    }
     memcpy(&engine->ticket_keys, hashed, sizeof(engine->ticket_keys));
     OPENSSL_cleanse(hashed, sizeof(hashed));
     return true;
@@ -246,18 +264,22 @@ enum tls_event tls_setup_identity(struct tls_engine *engine, const struct tls_ce
     EVP_PKEY *key;
     bool ok;
 
-    if (chain->len == 0)
+    if (chain->len == 0) {
         return TLS_DONE;
+    }
     key = tls_own_key(private_key);
-    if (key == NULL)
+    if (key == NULL) {
         return TLS_BAD_ARGUMENT;
+    }
     ok = SSL_use_certificate(engine->ssl, chain->items[0]) == 1 && SSL_use_PrivateKey(engine->ssl, key) == 1;
     EVP_PKEY_free(key);
-    if (!ok)
+    if (!ok) {
         return TLS_BAD_ARGUMENT;
+    }
     for (size_t i = 1; i < chain->len; i++) {
-        if (SSL_add1_chain_cert(engine->ssl, chain->items[i]) != 1)
+        if (SSL_add1_chain_cert(engine->ssl, chain->items[i]) != 1) {
             return TLS_BROKEN;
+        }
     }
     return derive_ticket_keys(engine, private_key) ? TLS_DONE : TLS_BROKEN;
 }
@@ -268,16 +290,19 @@ static bool set_verification(struct tls_engine *engine, const struct pal_tls_con
     bool ask = engine->server ? config->require_peer : trusted->len > 0;
     X509_STORE *store;
 
-    if (!ask)
+    if (!ask) {
         return true;
+    }
     SSL_set_verify(engine->ssl, SSL_VERIFY_PEER | (engine->server ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
                    trusted->len == 0 ? verify_nothing : NULL);
     X509_VERIFY_PARAM_set_time(SSL_get0_param(engine->ssl), engine->env->unix_time(engine->env->context));
-    if (trusted->len == 0)
+    if (trusted->len == 0) {
         return true;
+    }
     store = X509_STORE_new();
-    if (store == NULL)
+    if (store == NULL) {
         return false;
+    }
     for (size_t i = 0; i < trusted->len; i++) {
         if (X509_STORE_add_cert(store, trusted->items[i]) != 1) {
             X509_STORE_free(store);
@@ -298,13 +323,16 @@ static bool set_names(struct tls_engine *engine, const struct pal_tls_config *co
     if (!engine->server && config->server_name.len > 0) {
         memcpy(name, config->server_name.data, config->server_name.len);
         name[config->server_name.len] = 0;
-        if (SSL_set_tlsext_host_name(engine->ssl, name) != 1 || (verified && SSL_set1_host(engine->ssl, name) != 1))
+        if (SSL_set_tlsext_host_name(engine->ssl, name) != 1 || (verified && SSL_set1_host(engine->ssl, name) != 1)) {
             return false;
+        }
     }
-    if (config->alpn.len == 0)
+    if (config->alpn.len == 0) {
         return true;
-    if (!engine->server)
+    }
+    if (!engine->server) {
         return SSL_set_alpn_protos(engine->ssl, config->alpn.data, (unsigned)config->alpn.len) == 0; /* yes: 0 */
+    }
     engine->alpn = OPENSSL_memdup(config->alpn.data, config->alpn.len);
     engine->alpn_len = config->alpn.len;
     return engine->alpn != NULL;
@@ -312,19 +340,22 @@ static bool set_names(struct tls_engine *engine, const struct pal_tls_config *co
 
 static bool set_psk(struct tls_engine *engine, const struct pal_tls_config *config)
 {
-    if (config->psk_key.len == 0)
+    if (config->psk_key.len == 0) {
         return true;
+    }
     engine->psk_key = OPENSSL_memdup(config->psk_key.data, config->psk_key.len);
     engine->psk_key_len = config->psk_key.len;
     engine->psk_identity = OPENSSL_malloc(config->psk_identity.len + 1);
-    if (engine->psk_key == NULL || engine->psk_identity == NULL)
+    if (engine->psk_key == NULL || engine->psk_identity == NULL) {
         return false;
+    }
     memcpy(engine->psk_identity, config->psk_identity.data, config->psk_identity.len);
     engine->psk_identity[config->psk_identity.len] = 0;
-    if (engine->server)
+    if (engine->server) {
         SSL_set_psk_server_callback(engine->ssl, psk_server);
-    else
+    } else {
         SSL_set_psk_client_callback(engine->ssl, psk_client);
+    }
     return config->identity.chain.len > 0 || derive_ticket_keys(engine, config->psk_key);
 }
 
@@ -333,11 +364,13 @@ static enum tls_event set_ticket(struct tls_engine *engine, struct pal_view tick
     SSL_SESSION *session;
     int ok;
 
-    if (ticket.len == 0)
+    if (ticket.len == 0) {
         return TLS_DONE;
+    }
     session = tls_own_import(ticket);
-    if (session == NULL)
+    if (session == NULL) {
         return TLS_BAD_ARGUMENT;
+    }
     ok = SSL_set_session(engine->ssl, session);
     SSL_SESSION_free(session);
     return ok == 1 ? TLS_DONE : TLS_BAD_ARGUMENT;
@@ -349,24 +382,29 @@ enum tls_event tls_setup_session(struct tls_engine *engine, const struct pal_tls
     uint16_t version_max = config->version_max;
     enum tls_event event;
 
-    if (config->psk_key.len > 0 && version_max > tls_own_psk_version_max())
+    if (config->psk_key.len > 0 && version_max > tls_own_psk_version_max()) {
         version_max = tls_own_psk_version_max();
-    if (engine->server)
+    }
+    if (engine->server) {
         SSL_set_accept_state(engine->ssl);
-    else
+    } else {
         SSL_set_connect_state(engine->ssl);
+    }
     tls_own_allow_renegotiation(engine->ssl);
-    if (engine->late)
+    if (engine->late) {
         SSL_set_cert_cb(engine->ssl, ask_identity, NULL);
+    }
     if (SSL_set_min_proto_version(engine->ssl, config->version_min) != 1 ||
         SSL_set_max_proto_version(engine->ssl, version_max) != 1 ||
         /* A client with one would refuse its own external PSK: OpenSSL makes that a session without. */
         (engine->server && SSL_set_session_id_context(engine->ssl, (const uint8_t *)"paldiff", 7) != 1) ||
         !set_verification(engine, config, &credentials->trusted) ||
-        !set_names(engine, config, credentials->trusted.len > 0) || !set_psk(engine, config))
+        !set_names(engine, config, credentials->trusted.len > 0) || !set_psk(engine, config)) {
         return TLS_BROKEN;
+    }
     event = tls_setup_identity(engine, &credentials->chain, config->identity.private_key);
-    if (event == TLS_DONE)
+    if (event == TLS_DONE) {
         event = set_ticket(engine, config->ticket);
+    }
     return event;
 }

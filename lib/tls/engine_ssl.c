@@ -18,8 +18,9 @@ static enum tls_event event_of(struct tls_engine *engine, int result)
 {
     bool again = engine->finished && SSL_in_init(engine->ssl) && SSL_version(engine->ssl) == TLS1_2_VERSION;
 
-    if (engine->write_refused)
+    if (engine->write_refused) {
         return TLS_NO_MEMORY;
+    }
     switch (SSL_get_error(engine->ssl, result)) {
     case SSL_ERROR_NONE:
         return TLS_DONE;
@@ -46,8 +47,9 @@ static void begin(struct tls_engine *engine)
 static enum tls_event leave(struct tls_engine *engine, enum tls_event event)
 {
     event = tls_leave(engine->write_refused ? TLS_NO_MEMORY : event);
-    if (event == TLS_FAILED || event == TLS_BROKEN || event == TLS_NO_MEMORY || event == TLS_NO_RANDOM)
+    if (event == TLS_FAILED || event == TLS_BROKEN || event == TLS_NO_MEMORY || event == TLS_NO_RANDOM) {
         engine->end = event;
+    }
     return event;
 }
 
@@ -59,8 +61,9 @@ static bool connect_bios(struct tls_engine *engine, const struct tls_transport *
     if (transport != NULL) {
         BIO *both = tls_setup_transport(engine);
 
-        if (both == NULL)
+        if (both == NULL) {
             return false;
+        }
         SSL_set_bio(engine->ssl, both, both);
         return true;
     }
@@ -82,8 +85,9 @@ static enum tls_event open_ssl(struct tls_engine *engine, const struct pal_tls_c
                                const struct tls_transport *transport, const struct tls_credentials *credentials)
 {
     engine->ssl = SSL_new(tls_setup_context());
-    if (engine->ssl == NULL || SSL_set_ex_data(engine->ssl, 0, engine) != 1 || !connect_bios(engine, transport))
+    if (engine->ssl == NULL || SSL_set_ex_data(engine->ssl, 0, engine) != 1 || !connect_bios(engine, transport)) {
         return TLS_BROKEN;
+    }
     return tls_setup_session(engine, config, credentials);
 }
 
@@ -94,13 +98,16 @@ enum tls_event tls_engine_open(const struct pal_env *env, struct tls_engine **ou
     struct tls_engine *engine = NULL;
     enum tls_event event;
 
-    if (config->psk_key.len > 0 && config->version_min > tls_own_psk_version_max())
+    if (config->psk_key.len > 0 && config->version_min > tls_own_psk_version_max()) {
         return TLS_UNSUPPORTED;
+    }
     event = tls_setup_certificates(&credentials.chain, config->identity.chain);
-    if (event == TLS_DONE)
+    if (event == TLS_DONE) {
         event = tls_setup_certificates(&credentials.trusted, config->trusted);
-    if (event != TLS_DONE)
+    }
+    if (event != TLS_DONE) {
         goto done;
+    }
     engine = env->alloc(env->context, sizeof(*engine));
     if (engine == NULL) {
         event = TLS_NO_MEMORY;
@@ -111,8 +118,9 @@ enum tls_event tls_engine_open(const struct pal_env *env, struct tls_engine **ou
                                   .late = config->late_identity,
                                   .alert_sent = 255,
                                   .alert_received = 255};
-    if (transport != NULL)
+    if (transport != NULL) {
         engine->transport = *transport;
+    }
     begin(engine);
     event = tls_leave(open_ssl(engine, config, transport, &credentials));
     if (event == TLS_DONE) {
@@ -130,8 +138,9 @@ void tls_engine_close(struct tls_engine *engine)
 {
     const struct pal_env *env;
 
-    if (engine == NULL)
+    if (engine == NULL) {
         return;
+    }
     env = engine->env;
     tls_enter(env);
     SSL_SESSION_free(engine->session);
@@ -151,8 +160,9 @@ enum tls_event tls_engine_set_identity(struct tls_engine *engine, const struct p
     struct tls_certificates chain = {{NULL}, 0};
     enum tls_event event;
 
-    if (!engine->late || engine->identified || engine->finished)
+    if (!engine->late || engine->identified || engine->finished) {
         return TLS_BAD_STATE;
+    }
     event = tls_setup_certificates(&chain, identity->chain);
     if (event == TLS_DONE) {
         begin(engine);
@@ -171,15 +181,18 @@ enum tls_event tls_engine_handshake(struct tls_engine *engine)
     enum tls_event event;
     int result;
 
-    if (engine->end != TLS_DONE)
+    if (engine->end != TLS_DONE) {
         return engine->end;
+    }
     begin(engine);
     result = SSL_do_handshake(engine->ssl);
     event = result == 1 ? TLS_DONE : event_of(engine, result);
-    if (event == TLS_RENEGOTIATING)
+    if (event == TLS_RENEGOTIATING) {
         event = TLS_WANT_READ;
-    if (event == TLS_CLOSED)
+    }
+    if (event == TLS_CLOSED) {
         event = TLS_FAILED; /* close_notify instead of a handshake */
+    }
     event = leave(engine, event);
     engine->finished = engine->finished || event == TLS_DONE;
     return event;
@@ -190,16 +203,18 @@ enum tls_event tls_engine_write(struct tls_engine *engine, struct pal_view plain
     enum tls_event event = TLS_DONE;
     int result;
 
-    if (engine->end != TLS_DONE)
+    if (engine->end != TLS_DONE) {
         return engine->end;
+    }
     begin(engine);
     result = SSL_write(engine->ssl, plain.data, (int)plain.len);
     if (result != (int)plain.len) {
         event = event_of(engine, result);
-        if (event == TLS_RENEGOTIATING || event == TLS_WANT_READ)
+        if (event == TLS_RENEGOTIATING || event == TLS_WANT_READ) {
             event = TLS_BAD_STATE; /* a handshake is under way; nothing was written */
-        else if (event == TLS_DONE)
+        } else if (event == TLS_DONE) {
             event = TLS_BROKEN;
+        }
     }
     return leave(engine, event);
 }
@@ -211,24 +226,28 @@ enum tls_event tls_engine_read(struct tls_engine *engine, uint8_t *out, size_t *
     int result;
 
     *out_count = 0;
-    if (engine->end != TLS_DONE)
+    if (engine->end != TLS_DONE) {
         return engine->end;
+    }
     begin(engine);
-    if (cap == 0)
+    if (cap == 0) {
         result = SSL_peek(engine->ssl, &probe, 1);
-    else
+    } else {
         result = SSL_read(engine->ssl, out, cap < 16384 ? (int)cap : 16384);
+    }
     if (result > 0 && !engine->write_refused) {
         *out_count = cap == 0 ? 0 : (size_t)result;
         event = cap == 0 ? TLS_NO_SPACE : TLS_DONE;
     } else {
         event = event_of(engine, result);
-        if (event == TLS_DONE)
+        if (event == TLS_DONE) {
             event = TLS_BROKEN;
+        }
     }
     event = leave(engine, event);
-    if (event != TLS_DONE)
+    if (event != TLS_DONE) {
         *out_count = 0;
+    }
     return event;
 }
 
@@ -240,18 +259,21 @@ enum tls_event tls_engine_flush(struct tls_engine *engine)
 
 enum tls_event tls_engine_update_keys(struct tls_engine *engine, bool request_peer)
 {
-    if (SSL_version(engine->ssl) != TLS1_3_VERSION)
+    if (SSL_version(engine->ssl) != TLS1_3_VERSION) {
         return TLS_UNSUPPORTED;
+    }
     begin(engine);
     return leave(engine, tls_own_update_keys(engine->ssl, request_peer));
 }
 
 enum tls_event tls_engine_renegotiate(struct tls_engine *engine)
 {
-    if (SSL_version(engine->ssl) != TLS1_2_VERSION)
+    if (SSL_version(engine->ssl) != TLS1_2_VERSION) {
         return TLS_UNSUPPORTED;
-    if (SSL_in_init(engine->ssl))
+    }
+    if (SSL_in_init(engine->ssl)) {
         return TLS_BAD_STATE;
+    }
     begin(engine);
     return leave(engine, tls_own_renegotiate(engine->ssl));
 }
@@ -266,8 +288,9 @@ enum tls_event tls_engine_shutdown(struct tls_engine *engine)
 {
     int result;
 
-    if (SSL_in_init(engine->ssl))
+    if (SSL_in_init(engine->ssl)) {
         return TLS_BAD_STATE;
+    }
     begin(engine);
     result = SSL_shutdown(engine->ssl); /* 0: said; 1: said, and heard before */
     return leave(engine, result >= 0 ? TLS_DONE : event_of(engine, result));
@@ -287,8 +310,9 @@ enum tls_event tls_engine_info(struct tls_engine *engine, struct pal_tls_info *o
 
     out->alert_sent = engine->alert_sent;
     out->alert_received = engine->alert_received;
-    if (!engine->finished)
+    if (!engine->finished) {
         return TLS_DONE;
+    }
     out->version = (uint16_t)SSL_version(engine->ssl);
     out->cipher_suite = cipher == NULL ? 0 : SSL_CIPHER_get_protocol_id(cipher);
     out->resumed = SSL_session_reused(engine->ssl) == 1;
@@ -304,8 +328,9 @@ enum tls_event tls_engine_info(struct tls_engine *engine, struct pal_tls_info *o
         X509_free(peer);
     }
     event = tls_leave(event);
-    if (event == TLS_DONE && len > 0)
+    if (event == TLS_DONE && len > 0) {
         out->peer_certificate = (struct pal_view){engine->peer_certificate, (size_t)len};
+    }
     return event;
 }
 
@@ -314,10 +339,11 @@ struct tls_sizes tls_engine_sizes(const struct tls_engine *engine)
     const SSL_CIPHER *cipher = SSL_get_current_cipher(engine->ssl);
     struct tls_sizes sizes = {16384, 5, 16};
 
-    if (SSL_version(engine->ssl) == TLS1_3_VERSION)
+    if (SSL_version(engine->ssl) == TLS1_3_VERSION) {
         sizes.trailer += 1; /* RFC 8446 5.2: the inner content type */
-    else if (cipher != NULL && SSL_CIPHER_get_cipher_nid(cipher) != NID_chacha20_poly1305)
+    } else if (cipher != NULL && SSL_CIPHER_get_cipher_nid(cipher) != NID_chacha20_poly1305) {
         sizes.header += 8; /* RFC 5288 3: nonce_explicit; RFC 7905 has none */
+    }
     return sizes;
 }
 
@@ -326,15 +352,17 @@ enum tls_event tls_engine_export(struct tls_engine *engine, struct pal_view *out
     size_t len;
     enum tls_event event;
 
-    if (engine->session == NULL)
+    if (engine->session == NULL) {
         return TLS_BAD_STATE;
+    }
     begin(engine);
     OPENSSL_free(engine->exported);
     engine->exported = NULL;
     len = tls_own_export(engine->session, &engine->exported);
     event = tls_leave(len > 0 ? TLS_DONE : TLS_BROKEN);
-    if (event == TLS_DONE)
+    if (event == TLS_DONE) {
         *out = (struct pal_view){engine->exported, len};
+    }
     return event;
 }
 
@@ -345,10 +373,12 @@ enum tls_event tls_engine_feed(struct tls_engine *engine, struct pal_view bytes)
 {
     bool ok = true;
 
-    if (bytes.len == 0)
+    if (bytes.len == 0) {
         return TLS_DONE;
-    if (bytes.len > INT_MAX)
+    }
+    if (bytes.len > INT_MAX) {
         return TLS_BAD_ARGUMENT;
+    }
     begin(engine);
     ok = BIO_write(engine->in, bytes.data, (int)bytes.len) == (int)bytes.len;
     return tls_leave(ok ? TLS_DONE : TLS_NO_MEMORY);

@@ -57,8 +57,9 @@ static enum pal_status pending_handshake(struct pal_tls *tls, struct pal_token *
 
 static enum pal_status pending_decrypt(struct pal_tls *tls, size_t *out_offset, size_t *out_count, struct tls_span span)
 {
-    if (!tls_queue_append(tls->env, &tls->kept, (struct pal_view){span.data, span.len}))
+    if (!tls_queue_append(tls->env, &tls->kept, (struct pal_view){span.data, span.len})) {
         return PAL_NO_MEMORY;
+    }
     *out_offset = 0;
     return status_table[tls_read_all(tls, span.data, out_count, span.cap)];
 }

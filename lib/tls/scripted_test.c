@@ -72,8 +72,9 @@ static void a_step_answers_with_its_bytes(void **state)
         assert_int_equal(sent, late || event == TLS_NO_RANDOM ? 0 : 100);
         expect(take_pending(&link, &link.ends[0]), event == TLS_NO_RANDOM ? PAL_NO_RANDOM : PAL_OK, "take_pending");
         assert_int_equal(link.ends[0].wire.len, event == TLS_NO_RANDOM ? 0 : 100);
-        for (size_t j = 0; j < link.ends[0].wire.len; j++)
+        for (size_t j = 0; j < link.ends[0].wire.len; j++) {
             assert_int_equal(link.ends[0].wire.data[j], 7 + j);
+        }
         link_close(&link);
     }
 }

@@ -58,8 +58,9 @@ static enum pal_status sized_encrypt(struct pal_tls *tls, struct pal_token *out,
     enum pal_status status;
     enum tls_event event;
 
-    if (num_records > (SIZE_MAX - plain.len) / overhead)
+    if (num_records > (SIZE_MAX - plain.len) / overhead) {
         return PAL_TOO_LONG;
+    }
     status = pal_token_reserve(tls->env, out, tls->mode, plain.len + num_records * overhead);
     while (status == PAL_OK && plain.len > 0) {
         struct pal_view record = {NULL, plain.len < sizes.plain_max ? plain.len : sizes.plain_max};
@@ -74,13 +75,16 @@ static enum pal_status sized_encrypt(struct pal_tls *tls, struct pal_token *out,
         plain.data += record.len;
         plain.len -= record.len;
         num_records--;
-        if (status == PAL_OK)
+        if (status == PAL_OK) {
             status = tls_append_output(tls, out);
-        if (status == PAL_OK && plain.len > 0)
+        }
+        if (status == PAL_OK && plain.len > 0) {
             status = pal_token_reserve(tls->env, out, tls->mode, plain.len + num_records * overhead);
+        }
     }
-    if (status != PAL_OK)
+    if (status != PAL_OK) {
         out->len = len_before; /* Size 0, array kept */
+    }
     return status;
 }
 
@@ -106,8 +110,9 @@ static size_t frame_len(struct pal_view bytes)
 {
     size_t body;
 
-    if (bytes.data == NULL || bytes.len < FRAME_HEADER)
+    if (bytes.data == NULL || bytes.len < FRAME_HEADER) {
         return 0;
+    }
     body = ((size_t)bytes.data[3] << 8) | bytes.data[4];
     return body > FRAME_BODY_MAX ? FRAME_HEADER : FRAME_HEADER + body;
 }
@@ -117,8 +122,9 @@ static bool next_frame(struct pal_tls *tls, struct pal_view *source)
 {
     size_t len = frame_len(*source);
 
-    if (len == 0 || len > source->len)
+    if (len == 0 || len > source->len) {
         return false;
+    }
     tls->input = (struct pal_view){source->data, len};
     source->data += len;
     source->len -= len;
@@ -133,8 +139,9 @@ static enum tls_event decrypt_frames(struct pal_tls *tls, uint8_t *out, size_t *
     size_t count;
 
     while (event == TLS_WANT_READ || event == TLS_DONE || event == TLS_RENEGOTIATING) {
-        if ((cap > 0 && *out_count == cap) || !next_frame(tls, source))
+        if ((cap > 0 && *out_count == cap) || !next_frame(tls, source)) {
             break;
+        }
         event = tls_read_all(tls, out + *out_count, &count, cap - *out_count);
         *out_count += count;
         tls->input = (struct pal_view){NULL, 0};
@@ -154,18 +161,21 @@ static enum pal_status sized_decrypt(struct pal_tls *tls, size_t *out_offset, si
     enum tls_event event;
     size_t count;
 
-    if (in_place && span.len > 0)
+    if (in_place && span.len > 0) {
         in_place = tls_engine_read(tls->engine, NULL, &count, 0) != TLS_NO_SPACE;
+    }
     if (!in_place) {
-        if (!tls_queue_append(tls->env, &tls->kept, source))
+        if (!tls_queue_append(tls->env, &tls->kept, source)) {
             return PAL_NO_MEMORY;
+        }
         source = tls_queue_view(&tls->kept);
     }
     event = decrypt_frames(tls, out, out_count, span.cap - offset, &source);
-    if (!in_place)
+    if (!in_place) {
         tls_queue_drop(&tls->kept, tls_queue_view(&tls->kept).len - source.len);
-    else if (!tls_queue_append(tls->env, &tls->kept, source))
+    } else if (!tls_queue_append(tls->env, &tls->kept, source)) {
         return PAL_NO_MEMORY;
+    }
     *out_offset = offset;
     return status_table[event];
 }

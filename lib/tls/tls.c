@@ -13,24 +13,29 @@ bool tls_queue_append(const struct pal_env *env, struct tls_queue *queue, struct
     size_t live = queue->len - queue->at;
     uint8_t *grown;
 
-    if (bytes.len == 0)
+    if (bytes.len == 0) {
         return true;
+    }
     if (queue->at > 0 && bytes.len > queue->cap - queue->len) {
         memmove(queue->data, queue->data + queue->at, live);
         queue->at = 0;
         queue->len = live;
     }
     if (bytes.len > queue->cap - queue->len) {
-        if (bytes.len > SIZE_MAX / 2 - live)
+        if (bytes.len > SIZE_MAX / 2 - live) {
             return false;
+        }
         grown = env->alloc(env->context, 2 * live + bytes.len);
-        if (grown == NULL)
+        if (grown == NULL) {
             return false;
-        if (live > 0)
+        }
+        if (live > 0) {
             memcpy(grown, queue->data, live);
+        }
         queue->len = live; /* `at` is 0: moved above */
-        if (queue->data != NULL)
+        if (queue->data != NULL) {
             memset(queue->data, 0, queue->cap);
+        }
         env->free(env->context, queue->data);
         queue->data = grown;
         queue->cap = 2 * live + bytes.len;
@@ -49,14 +54,16 @@ struct pal_view tls_queue_view(const struct tls_queue *queue)
 void tls_queue_drop(struct tls_queue *queue, size_t len)
 {
     queue->at += len;
-    if (queue->at == queue->len)
+    if (queue->at == queue->len) {
         queue->at = queue->len = 0;
+    }
 }
 
 void tls_queue_free(const struct pal_env *env, struct tls_queue *queue)
 {
-    if (queue->data != NULL)
+    if (queue->data != NULL) {
         memset(queue->data, 0, queue->cap);
+    }
     env->free(env->context, queue->data);
     *queue = (struct tls_queue){0};
 }
@@ -121,11 +128,13 @@ enum pal_status tls_append_output(struct pal_tls *tls, struct pal_token *out)
     struct pal_view bytes = tls_queue_view(&tls->output);
     enum pal_status status;
 
-    if (bytes.len == 0)
+    if (bytes.len == 0) {
         return PAL_OK;
+    }
     status = pal_token_append(tls->env, out, tls->mode, bytes);
-    if (status == PAL_OK)
+    if (status == PAL_OK) {
         tls_queue_drop(&tls->output, bytes.len);
+    }
     return status;
 }
 
@@ -165,8 +174,9 @@ static bool alpn_valid(struct pal_view alpn)
 {
     size_t at = 0;
 
-    while (at < alpn.len && alpn.data[at] > 0)
+    while (at < alpn.len && alpn.data[at] > 0) {
         at += 1u + alpn.data[at];
+    }
     return at == alpn.len && alpn.len <= UINT16_MAX;
 }
 
@@ -203,8 +213,9 @@ static void tls_close(struct pal_tls *tls)
 {
     const struct pal_env *env;
 
-    if (tls == NULL)
+    if (tls == NULL) {
         return;
+    }
     env = tls->env;
     tls_engine_close(tls->engine);
     tls_queue_free(env, &tls->kept);
@@ -224,13 +235,16 @@ static enum pal_status tls_open(const struct pal_env *env, struct pal_tls **out,
     enum tls_event event;
     enum pal_status status;
 
-    if (env == NULL || out == NULL || config == NULL || !config_valid(config))
+    if (env == NULL || out == NULL || config == NULL || !config_valid(config)) {
         return PAL_BAD_ARGUMENT;
-    if (config->mode == PAL_REUSED && (env->rent == NULL || env->release == NULL))
+    }
+    if (config->mode == PAL_REUSED && (env->rent == NULL || env->release == NULL)) {
         return PAL_UNSUPPORTED;
+    }
     tls = env->alloc(env->context, sizeof(*tls));
-    if (tls == NULL)
+    if (tls == NULL) {
         return PAL_NO_MEMORY;
+    }
     *tls = (struct pal_tls){.env = env, .shape = shapes[config->shape], .mode = config->mode};
     event = tls->shape->open(tls, config);
     if (event == TLS_DONE) {
@@ -252,8 +266,9 @@ static bool token_empty(const struct pal_token *out)
  * be told of the failure and goes on with bytes that anybody could know. */
 static enum pal_status answer(struct pal_tls *tls, struct pal_token *out, enum pal_status status)
 {
-    if (tls_die(tls, status) == PAL_NO_RANDOM)
+    if (tls_die(tls, status) == PAL_NO_RANDOM) {
         (void)pal_token_release(tls->env, out);
+    }
     return out->status = status;
 }
 
@@ -262,55 +277,68 @@ static enum pal_status tls_handshake(struct pal_tls *tls, struct pal_token *out,
 {
     enum pal_status status;
 
-    if (tls == NULL || !token_empty(out) || out_consumed == NULL || !pal_view_valid(input))
+    if (tls == NULL || !token_empty(out) || out_consumed == NULL || !pal_view_valid(input)) {
         return PAL_BAD_ARGUMENT;
+    }
     *out_consumed = 0;
-    if (tls->dead != PAL_OK)
+    if (tls->dead != PAL_OK) {
         return out->status = tls->dead;
+    }
     status = tls->shape->handshake(tls, out, out_consumed, input);
-    if (status == PAL_OK)
+    if (status == PAL_OK) {
         tls->open = true;
+    }
     return answer(tls, out, status);
 }
 
 static enum pal_status tls_set_identity(struct pal_tls *tls, const struct pal_tls_identity *identity)
 {
-    if (tls == NULL || identity == NULL || !identity_valid(identity))
+    if (tls == NULL || identity == NULL || !identity_valid(identity)) {
         return PAL_BAD_ARGUMENT;
-    if (tls->dead != PAL_OK)
+    }
+    if (tls->dead != PAL_OK) {
         return tls->dead;
-    if (tls->open)
+    }
+    if (tls->open) {
         return PAL_BAD_STATE;
+    }
     return tls_die(tls, tls->shape->status[tls_engine_set_identity(tls->engine, identity)]);
 }
 
 static enum pal_status tls_encrypt(struct pal_tls *tls, struct pal_token *out, struct pal_view plain)
 {
-    if (tls == NULL || !token_empty(out) || !pal_view_valid(plain))
+    if (tls == NULL || !token_empty(out) || !pal_view_valid(plain)) {
         return PAL_BAD_ARGUMENT;
-    if (tls->dead != PAL_OK)
+    }
+    if (tls->dead != PAL_OK) {
         return out->status = tls->dead;
-    if (!tls->open || tls->shut)
+    }
+    if (!tls->open || tls->shut) {
         return out->status = PAL_BAD_STATE;
-    if (plain.len == 0) /* SSL_write of nothing is not defined, and its answer ambiguous */
+    }
+    if (plain.len == 0) { /* SSL_write of nothing is not defined, and its answer ambiguous */
         return out->status = PAL_OK;
+    }
     return answer(tls, out, tls->shape->encrypt(tls, out, plain));
 }
 
 static enum pal_status tls_decrypt(struct pal_tls *tls, size_t *out_offset, size_t *out_count, uint8_t *data,
-                                   size_t len)
+                                   size_t len, size_t cap)
 {
     size_t offset = 0;
     size_t count = 0;
     enum pal_status status;
 
-    if (tls == NULL || out_offset == NULL || out_count == NULL || (data == NULL && len > 0))
+    if (tls == NULL || out_offset == NULL || out_count == NULL || (data == NULL && cap > 0) || cap < len) {
         return PAL_BAD_ARGUMENT;
-    if (tls->dead != PAL_OK)
+    }
+    if (tls->dead != PAL_OK) {
         return tls->dead;
-    if (!tls->open)
+    }
+    if (!tls->open) {
         return PAL_BAD_STATE;
-    status = tls->shape->decrypt(tls, &offset, &count, (struct tls_span){data, len, len});
+    }
+    status = tls->shape->decrypt(tls, &offset, &count, (struct tls_span){data, len, cap});
     if (status == PAL_OK) {
         *out_offset = offset;
         *out_count = count;
@@ -330,10 +358,12 @@ static enum pal_status control(struct pal_tls *tls, struct pal_token *out, enum 
 /* control_state: PAL_OK when a call that makes bytes is allowed now. */
 static enum pal_status control_state(const struct pal_tls *tls, struct pal_token *out)
 {
-    if (tls == NULL || !token_empty(out))
+    if (tls == NULL || !token_empty(out)) {
         return PAL_BAD_ARGUMENT;
-    if (tls->dead != PAL_OK)
+    }
+    if (tls->dead != PAL_OK) {
         return out->status = tls->dead;
+    }
     return out->status = !tls->open || tls->shut ? PAL_BAD_STATE : PAL_OK;
 }
 
@@ -356,13 +386,16 @@ static enum pal_status tls_alert(struct pal_tls *tls, struct pal_token *out, uin
 {
     enum pal_status status;
 
-    if (tls == NULL || !token_empty(out) || description == 0)
+    if (tls == NULL || !token_empty(out) || description == 0) {
         return PAL_BAD_ARGUMENT;
-    if (tls->dead != PAL_OK || tls->shut)
+    }
+    if (tls->dead != PAL_OK || tls->shut) {
         return out->status = tls->dead != PAL_OK ? tls->dead : PAL_BAD_STATE;
+    }
     status = control(tls, out, tls_engine_alert(tls->engine, description));
-    if (status == PAL_OK)
+    if (status == PAL_OK) {
         tls->dead = PAL_BAD_STATE;
+    }
     return status;
 }
 
@@ -370,24 +403,30 @@ static enum pal_status tls_shutdown(struct pal_tls *tls, struct pal_token *out)
 {
     enum pal_status status = control_state(tls, out);
 
-    if (tls != NULL && tls->shut && status == PAL_BAD_STATE)
+    if (tls != NULL && tls->shut && status == PAL_BAD_STATE) {
         return out->status = PAL_OK; /* said already */
-    if (status == PAL_OK)
+    }
+    if (status == PAL_OK) {
         status = control(tls, out, tls_engine_shutdown(tls->engine));
-    if (status == PAL_OK)
+    }
+    if (status == PAL_OK) {
         tls->shut = true;
+    }
     return status;
 }
 
 /* take_pending: also from a dead object, whose alert is still to be sent. */
 static enum pal_status tls_take_pending(struct pal_tls *tls, struct pal_token *out)
 {
-    if (tls == NULL || !token_empty(out))
+    if (tls == NULL || !token_empty(out)) {
         return PAL_BAD_ARGUMENT;
-    if (tls->dead == PAL_NO_RANDOM)
+    }
+    if (tls->dead == PAL_NO_RANDOM) {
         return out->status = PAL_NO_RANDOM;
-    if (tls->dead != PAL_OK || tls->shut || !tls->open)
+    }
+    if (tls->dead != PAL_OK || tls->shut || !tls->open) {
         return out->status = tls->shape->collect(tls, out);
+    }
     return control(tls, out, tls_engine_flush(tls->engine));
 }
 
@@ -397,8 +436,9 @@ static enum pal_status tls_info(struct pal_tls *tls, struct pal_tls_info *out)
     struct tls_sizes sizes;
     enum pal_status status;
 
-    if (tls == NULL || out == NULL)
+    if (tls == NULL || out == NULL) {
         return PAL_BAD_ARGUMENT;
+    }
     status = tls->shape->status[tls_engine_info(tls->engine, &info)];
     if (status == PAL_OK) {
         sizes = tls_engine_sizes(tls->engine);
@@ -414,11 +454,13 @@ static enum pal_status tls_export_ticket(struct pal_tls *tls, struct pal_token *
     struct pal_view session;
     enum pal_status status;
 
-    if (tls == NULL || !token_empty(out))
+    if (tls == NULL || !token_empty(out)) {
         return PAL_BAD_ARGUMENT;
+    }
     status = tls->shape->status[tls_engine_export(tls->engine, &session)];
-    if (status == PAL_OK)
+    if (status == PAL_OK) {
         status = pal_token_append(tls->env, out, tls->mode, session);
+    }
     return out->status = status;
 }
 

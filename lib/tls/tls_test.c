@@ -36,8 +36,9 @@ static void every_engine_and_shape_talks_to_every_other(void **state)
         link.ends[1].config.shape = (enum pal_tls_shape)(i >> 5 & 3);
         link_open(&link);
         shake_well(&link);
-        for (size_t j = 0; j < 2; j++)
+        for (size_t j = 0; j < 2; j++) {
             expect(link.ends[j].tls_ops->info(link.ends[j].tls, &infos[j]), PAL_OK, "info");
+        }
         assert_int_equal(infos[0].version, versions[i >> 2 & 1]);
         assert_int_equal(infos[1].version, infos[0].version);
         assert_int_equal(infos[1].cipher_suite, infos[0].cipher_suite);
@@ -57,8 +58,9 @@ static void claim_lengths(struct link *link, size_t client_engine, size_t server
     struct pal_tls_info info;
 
     (void)client_engine, (void)server_engine;
-    for (size_t i = 0; i < sizeof(plain); i++)
+    for (size_t i = 0; i < sizeof(plain); i++) {
         plain[i] = (uint8_t)(i * 7 + (i >> 8) * 3);
+    }
     for (int shape = 0; shape < PAL_TLS_NUM_SHAPES; shape++) {
         link->ends[0].config.shape = link->ends[1].config.shape = (enum pal_tls_shape)shape;
         link_open(link);
@@ -255,8 +257,9 @@ static void renegotiated(struct link *link, struct end *asks)
     struct end *server = &link->ends[1];
 
     expect(control(link, asks, control_renegotiate, 0), PAL_OK, "renegotiate");
-    if (asks == server)
+    if (asks == server) {
         expect(decrypt(client, client->inbox.len), PAL_RENEGOTIATE, "client hears");
+    }
     expect(take_pending(link, client), PAL_OK, "client hello");
     expect(decrypt(server, server->inbox.len), PAL_RENEGOTIATE, "server hears");
     shake_well(link);
@@ -271,10 +274,11 @@ static void claim_renegotiation(struct link *link, size_t client_engine, size_t 
     for (size_t i = 0; i < 2; i++) {
         bool able = version == PAL_TLS_1_2 && (i == 0 ? client_engine : server_engine) == 0;
 
-        if (!able)
+        if (!able) {
             expect(control(link, &link->ends[i], control_renegotiate, 0), PAL_UNSUPPORTED, "renegotiate");
-        else if (server_engine == 0)
+        } else if (server_engine == 0) {
             renegotiated(link, &link->ends[i]);
+        }
         chat(link);
     }
 }

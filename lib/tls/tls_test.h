@@ -41,16 +41,18 @@ static inline void bytes_add(struct bytes *bytes, const void *data, size_t len)
         bytes->data = realloc(bytes->data, bytes->cap);
         assert_non_null(bytes->data);
     }
-    if (len > 0)
+    if (len > 0) {
         memcpy(bytes->data + bytes->len, data, len);
+    }
     bytes->len += len;
 }
 
 static inline void bytes_drop(struct bytes *bytes, size_t len)
 {
     assert_true(len <= bytes->len);
-    if (len > 0)
+    if (len > 0) {
         memmove(bytes->data, bytes->data + len, bytes->len - len);
+    }
     bytes->len -= len;
 }
 
@@ -72,8 +74,9 @@ static inline struct pal_view text(const char *string)
 
 static inline void expect(enum pal_status got, enum pal_status want, const char *what)
 {
-    if (got != want)
+    if (got != want) {
         fail_msg("%s: got %s, want %s", what, pal_status_name(got), pal_status_name(want));
+    }
 }
 
 /* ---- world
@@ -127,8 +130,9 @@ static inline void world_free(void *context, void *memory)
     struct world *world = context;
     struct world_block *block = memory;
 
-    if (memory == NULL)
+    if (memory == NULL) {
         return;
+    }
     block--;
     block->next->last = block->last;
     block->last->next = block->next;
@@ -140,8 +144,9 @@ static inline enum pal_status world_random(void *context, uint8_t *out, size_t l
 {
     struct world *world = context;
 
-    if (world->random_fails_at > 0 && --world->random_fails_at == 0)
+    if (world->random_fails_at > 0 && --world->random_fails_at == 0) {
         return PAL_NO_RANDOM;
+    }
     for (size_t i = 0; i < len; i++) {
         world->random = world->random * 6364136223846793005u + 1442695040888963407u;
         out[i] = (uint8_t)(world->random >> 56);
@@ -184,8 +189,9 @@ static inline void world_settled(struct world *world)
     pal_pool_reference.stats(world->pool, &stats);
     assert_int_equal(stats.rented_bytes, 0);
     assert_int_equal(stats.refusals, 0);
-    if (world->num_live > 0)
+    if (world->num_live > 0) {
         fail_msg("%zu blocks are not home, one of %zu bytes", world->num_live, world->list.next->len);
+    }
     pal_pool_reference.close(world->pool);
     world->pool = NULL;
 }
@@ -307,8 +313,9 @@ static inline void shake(struct link *link)
     while (moved) {
         moved = false;
         for (size_t i = 0; i < 2; i++) {
-            if (link->ends[i].status == PAL_NEED_INPUT)
+            if (link->ends[i].status == PAL_NEED_INPUT) {
                 moved = shake_once(link, &link->ends[i]) || moved;
+            }
         }
     }
 }
@@ -330,28 +337,34 @@ static inline enum pal_status encrypt(struct link *link, struct end *end, struct
     return status;
 }
 
-/* decrypt: the next `len` bytes of the inbox, from memory of exactly that size. */
-static inline enum pal_status decrypt(struct end *end, size_t len)
+/* decrypt_into: the next `len` bytes of the inbox, in memory of exactly `cap` bytes. decrypt: without room to spare. */
+static inline enum pal_status decrypt_into(struct end *end, size_t len, size_t cap)
 {
-    uint8_t *data = malloc(len > 0 ? len : 1);
+    uint8_t *data = malloc(cap > 0 ? cap : 1);
     size_t offset = SIZE_MAX;
     size_t count = SIZE_MAX;
     enum pal_status status;
 
     assert_non_null(data);
     assert_true(len <= end->inbox.len);
-    if (len > 0)
+    if (len > 0) {
         memcpy(data, end->inbox.data, len);
+    }
     bytes_drop(&end->inbox, len);
-    status = end->tls_ops->decrypt(end->tls, &offset, &count, data, len);
+    status = end->tls_ops->decrypt(end->tls, &offset, &count, data, len, cap);
     if (status == PAL_OK) {
-        assert_true(offset <= len && count <= len - offset);
+        assert_true(offset <= cap && count <= cap - offset);
         bytes_add(&end->plain, data + offset, count);
     } else {
         assert_true(offset == SIZE_MAX && count == SIZE_MAX);
     }
     free(data);
     return status;
+}
+
+static inline enum pal_status decrypt(struct end *end, size_t len)
+{
+    return decrypt_into(end, len, len);
 }
 
 static inline enum pal_status take_pending(struct link *link, struct end *end)
@@ -372,15 +385,17 @@ static inline void carry(struct link *link, struct end *from, struct pal_view pl
     expect(encrypt(link, from, plain), PAL_OK, "encrypt");
     expect(decrypt(to, to->inbox.len), plain.len > 0 ? PAL_OK : PAL_NEED_INPUT, "decrypt");
     assert_int_equal(to->plain.len - len_before, plain.len);
-    if (plain.len > 0)
+    if (plain.len > 0) {
         assert_memory_equal(to->plain.data + len_before, plain.data, plain.len);
+    }
 }
 
 /* chat: a few bytes each way, tickets and other news read on the way. */
 static inline void chat(struct link *link)
 {
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++) {
         carry(link, &link->ends[i % 2], text("some plaintext"));
+    }
 }
 
 /* control: update_keys, renegotiate, alert or shutdown, as `call` does it. */
@@ -432,8 +447,9 @@ static inline int make_identities(void **state)
 
     (void)state;
     world_init(&identity_world, 1);
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2; i++) {
         assert_int_equal(pal_tls_make_identity_openssl(&identity_world.env, &identities[i], &spec), PAL_OK);
+    }
     spec.kind = PAL_TLS_KEY_RSA2048;
     assert_int_equal(pal_tls_make_identity_boringssl(&identity_world.env, &rsa_identity, &spec), PAL_OK);
     return 0;
@@ -464,8 +480,9 @@ static inline void link_certify(struct link *link, const struct pal_tls_credenti
 
 static inline void link_versions(struct link *link, uint16_t version)
 {
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2; i++) {
         link->ends[i].config.version_min = link->ends[i].config.version_max = version;
+    }
 }
 
 #endif

@@ -20,8 +20,9 @@ static bool move(struct tls_engine *to, struct tls_engine *from)
 
     while ((len = tls_engine_produced(from)) > 0) {
         len = len < step_max ? len : step_max;
-        if (!tls_engine_take(from, bytes, len) || tls_engine_feed(to, (struct pal_view){bytes, len}) != TLS_DONE)
+        if (!tls_engine_take(from, bytes, len) || tls_engine_feed(to, (struct pal_view){bytes, len}) != TLS_DONE) {
             return false;
+        }
     }
     return true;
 }
@@ -35,12 +36,14 @@ static bool talk(struct tls_engine *client, struct tls_engine *server)
     for (int i = 0; i < 2; i++) {
         (void)tls_engine_update_keys(client, true);
         if (tls_engine_write(client, hello) != TLS_DONE || !move(server, client) ||
-            tls_engine_read(server, got, &count, sizeof(got)) != TLS_DONE)
+            tls_engine_read(server, got, &count, sizeof(got)) != TLS_DONE) {
             return false;
+        }
         (void)tls_engine_flush(server);
         if (tls_engine_write(server, hello) != TLS_DONE || !move(client, server) ||
-            tls_engine_read(client, got, &count, sizeof(got)) != TLS_DONE)
+            tls_engine_read(client, got, &count, sizeof(got)) != TLS_DONE) {
             return false;
+        }
     }
     (void)tls_engine_renegotiate(client);
     (void)tls_engine_shutdown(client);
@@ -61,8 +64,9 @@ static bool play(const struct pal_tls_config *configs, uint8_t *ticket, size_t *
         tls_engine_open(pal_env_real(), &ends[1], &configs[1], NULL) == TLS_DONE) {
         for (int i = 0; i < 8; i++) {
             (void)tls_engine_handshake(ends[i % 2]);
-            if (!move(ends[1 - i % 2], ends[i % 2]))
+            if (!move(ends[1 - i % 2], ends[i % 2])) {
                 break;
+            }
         }
         ok = talk(ends[0], ends[1]);
         *ticket_len = 0;
@@ -81,11 +85,13 @@ static bool play_twice(struct pal_tls_config configs[2], uint16_t version)
     uint8_t ticket[4096];
     size_t ticket_len = 0;
 
-    for (int i = 0; i < 2; i++)
-        configs[i].version_min = configs[i].version_max = version;
     for (int i = 0; i < 2; i++) {
-        if (!play(configs, ticket, &ticket_len, sizeof(ticket)))
+        configs[i].version_min = configs[i].version_max = version;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (!play(configs, ticket, &ticket_len, sizeof(ticket))) {
             return false;
+        }
     }
     return true;
 }
@@ -113,8 +119,9 @@ bool tls_warm(void)
     }
     ok = ok && play_twice(configs, PAL_TLS_1_2);
     /* An engine without it says so when asked to open. */
-    if (ok)
+    if (ok) {
         (void)play_twice(configs, PAL_TLS_1_3);
+    }
     pal_tls_credentials_release(env, &made);
     return ok;
 }
