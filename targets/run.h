@@ -60,6 +60,7 @@ struct run_job {
     bool overdue;  /* it did not end by itself long after its time */
     bool log_full; /* its log could not be written */
     pid_t pid;
+    int cpu; /* the one that it runs on; -1 for any */
     int pipe;
     FILE *log;
     double started;
