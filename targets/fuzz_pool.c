@@ -355,6 +355,19 @@ static bool play_step(struct player *player, const struct step *step, struct tra
     return goes_on;
 }
 
+/* close: one more rent, of the first operation's fallbacks, so that every scenario ends with a comparison. */
+static void close(struct player *player)
+{
+    struct pool_world *world = pool_of(player);
+    const struct step closing = {.op = OP_RENT};
+    if (player->thread == 0) {
+        world->fail_alloc = 0;
+        struct trace_step *trace = player_step(player, OP_RENT);
+        rent(world, &closing, trace);
+        note(world, trace);
+    }
+}
+
 /* end: everything that is still held goes back, in order of registers; then the pools. */
 static void end(struct player *player, struct trace_step *trace)
 {
@@ -388,7 +401,7 @@ static void enter(struct pool_world *play, struct world *world, const struct sce
 
 static void play_pool(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario)
 {
-    static const struct troupe_ops ops = {play_step, NULL, NULL, NULL, end};
+    static const struct troupe_ops ops = {play_step, NULL, NULL, close, end};
     struct pool_world plays[POOL_WORLDS];
     struct player *players[POOL_WORLDS];
     assert(num_worlds <= POOL_WORLDS);
