@@ -12,6 +12,7 @@
 #include "pool/pool.h"
 #include "send/send.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
 #include <netinet/in.h>
@@ -321,6 +322,14 @@ static void print(const struct bench *bench)
                  ratio_text(texts[2], packets_to_gathered(bench, 0)), ratio_text(texts[3], bench_median(values, num)));
 }
 
+static void add_fields(struct cJSON *row, const struct bench *bench, size_t index)
+{
+    double over_single = bench_ratio(bench, index, index / NUM_ARMS * NUM_ARMS + SINGLE);
+    if (!isnan(over_single)) {
+        (void)cJSON_AddNumberToObject(row, "over_single", over_single);
+    }
+}
+
 const struct bench_group bench_send = {.name = "send",
                                        .list = list,
                                        .world_new = world_new,
@@ -328,4 +337,5 @@ const struct bench_group bench_send = {.name = "send",
                                        .run = run,
                                        .settle = settle,
                                        .counts = counts,
+                                       .add_fields = add_fields,
                                        .print = print};

@@ -10,6 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__clang__)
+#define COMPILER __VERSION__ /* names itself */
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
 bool harness_mutant(const struct pal_port **out, const struct target *target, const char *name)
 {
     *out = NULL;
@@ -130,18 +136,21 @@ void harness_report(FILE *out, const struct stage *stage, const struct rule *rul
     (void)fprintf(out, "rule %s.%s target %s step %zu got %s want %s\n", rule->area, rule->name, stage->target->name,
                   verdict->step + 1, verdict->got, verdict->want);
     (void)fprintf(out, "  clause: %s\n  world: %s\n", rule->sentence, verdict->world->name);
+    (void)fputs("  operation: ", out);
     if (verdict->step < stage->scenario.num_steps) {
-        (void)fputs("  operation: ", out);
         scenario_print_step(&stage->scenario, verdict->step, out);
-        (void)fputc('\n', out);
+    } else {
+        (void)fputs("(the closing of every scenario)", out);
     }
+    (void)fputc('\n', out);
     for (size_t i = 0; i < stage->num_worlds; i++) {
-        if (i > 0 && stage->worlds[i].port == stage->worlds[i - 1].port) {
+        bool has_engine = stage->worlds[i].port->hmac[stage->worlds[i].mode] != NULL;
+        if (!has_engine || (i > 0 && stage->worlds[i].port == stage->worlds[i - 1].port)) {
             continue;
         }
         (void)fprintf(out, "  engine: %s, %s\n", stage->worlds[i].port->name, stage->worlds[i].port->version);
     }
-    (void)fprintf(out, "  built with: %s, sanitizer %s\n", __VERSION__, PALDIFF_SANITIZER);
+    (void)fprintf(out, "  built with: %s, sanitizer %s\n", COMPILER, PALDIFF_SANITIZER);
 }
 
 void harness_print_stats(FILE *out, const struct stage *stage)

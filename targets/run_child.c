@@ -161,7 +161,7 @@ static bool make_folders(const struct run *run, struct run_job *job)
 {
     char path[RUN_PATH_MAX];
     size_t num_seeds = 0;
-    if (!run_path(job->dir, "%s/work/%s-%s", run->report, job->target->name, job->build->label) ||
+    if (!run_path(job->dir, "%s/runs/%s-%s", run->report, job->target->name, job->build->label) ||
         !run_path(job->crashes, "%s/crashes/%s-%s/", run->report, job->target->name, job->build->label)) {
         return false;
     }
@@ -178,7 +178,7 @@ static bool make_folders(const struct run *run, struct run_job *job)
             return false;
         }
         if (!seeds_write(job->target, path, &num_seeds) || num_seeds == 0) {
-            (void)fprintf(stderr, "paldiff: target %s has no seeds to start from; see above, or use --from-empty\n",
+            (void)fprintf(stderr, "paldiff: the seeds of target %s cannot be used; see above, or use --from-empty\n",
                           job->target->name);
             return false;
         }

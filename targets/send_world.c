@@ -55,7 +55,7 @@ static void arm(struct send_world *world)
     world->fail_alloc = 0;
 }
 
-/* again: whether the fault that was armed fired and made the call fail; it is disarmed. */
+/* again: whether the fault that was armed fired and made the call fail, and not the socket; it is disarmed. */
 static bool again(struct send_world *world, struct trace_step *trace, enum pal_status status)
 {
     struct world_env *env = &world->player.world->env;
@@ -66,7 +66,7 @@ static bool again(struct send_world *world, struct trace_step *trace, enum pal_s
         trace->facts[FACT_ATTEMPT_STATUS] = (uint32_t)status;
         world_env_step(env, world->player.cursor);
     }
-    return fired && status == PAL_NO_MEMORY;
+    return fired && status == PAL_NO_MEMORY && !world->transport.audit.failed;
 }
 
 static void begin(struct send_world *world, const struct step *step, struct trace_step *trace)

@@ -223,6 +223,27 @@ static size_t rules_without_mutant(void)
     return missing;
 }
 
+/* corpus_is_good: every scenario of the target can be read; else nothing that follows would mean anything. */
+static bool corpus_is_good(const struct target *target)
+{
+    char path[4096];
+    char **files = NULL;
+    size_t num = 0;
+    struct stage *stage = calloc(1, sizeof(*stage));
+    (void)snprintf(path, sizeof(path), "%s/seeds/%s", tool_corpus(), target->name);
+    bool good = stage != NULL && tool_files(path, &files, &num) && num > 0;
+    for (size_t i = 0; good && i < num; i++) {
+        uint8_t *data = NULL;
+        size_t len = 0;
+        stage->target = target;
+        good = harness_read(files[i], &data, &len) && harness_load(stage, files[i], (struct pal_view){data, len});
+        free(data);
+    }
+    tool_files_free(files, num);
+    free(stage);
+    return good;
+}
+
 int tool_mutants(int argc, char **argv)
 {
     static const struct argp_option rows[] = {{"json", KEY_JSON, NULL, 0, "JSON on standard output", 0},
@@ -236,6 +257,11 @@ int tool_mutants(int argc, char **argv)
     }
     if (options.list) {
         return list_mutants();
+    }
+    for (size_t i = 0; i < num_targets; i++) {
+        if (!corpus_is_good(targets[i])) {
+            return EXIT_SUITE;
+        }
     }
     cJSON *report = cJSON_CreateObject();
     bool good = judge_all(report) && rules_without_mutant() == 0;

@@ -215,6 +215,9 @@ static int check_names(const struct run_options *options, char **names, size_t n
     if (options->from_empty && options->corpus != NULL) {
         return tool_usage("--corpus cannot be had with --from-empty or --mutant, which start from nothing");
     }
+    if (options->corpus != NULL && access(options->corpus, W_OK | X_OK) != 0) {
+        return tool_usage("--corpus %s is no folder that can be written to", options->corpus);
+    }
     return EXIT_HELD;
 }
 

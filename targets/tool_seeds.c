@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool same_scenario(const struct scenario *a, const struct scenario *b)
@@ -111,6 +112,9 @@ int tool_seeds(int argc, char **argv)
     if (target == NULL) {
         return tool_usage(argc == 3 ? "there is no target %s" : "seeds takes a target and a folder%s",
                           argc == 3 ? argv[1] : "");
+    }
+    if (mkdir(argv[2], 0777) != 0 && errno != EEXIST) {
+        return tool_usage("%s cannot be made: %s", argv[2], strerror(errno));
     }
     if (!seeds_write(target, argv[2], &num)) {
         return EXIT_SUITE;

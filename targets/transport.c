@@ -51,6 +51,7 @@ static uint64_t room(struct transport *transport, uint64_t offered, enum pal_sta
         uint64_t before = transport->fail_at > transport->wire_len ? transport->fail_at - transport->wire_len : 0;
         if (before == 0) {
             *out_status = transport->fail_status;
+            transport->audit.failed = true;
             transport->fail_at = transport->fail_once ? TRANSPORT_NEVER : transport->fail_at;
             return 0;
         }
@@ -61,9 +62,9 @@ static uint64_t room(struct transport *transport, uint64_t offered, enum pal_sta
     return offered < left ? offered : left;
 }
 
-/* account: after a call that was offered `offered` and took `taken`. */
-static enum pal_status account(struct transport *transport, size_t *out_sent, uint64_t offered, uint64_t taken,
-                               enum pal_status refused)
+/* account: after a call that was asked to send `asked`, could be offered `offered` of that, and took `taken`. */
+static enum pal_status account(struct transport *transport, size_t *out_sent, uint64_t asked, uint64_t offered,
+                               uint64_t taken, enum pal_status refused)
 {
     struct transport_audit *audit = &transport->audit;
     audit->calls++;
@@ -79,7 +80,7 @@ static enum pal_status account(struct transport *transport, size_t *out_sent, ui
     if (transport->lies > 0) {
         transport->lies--;
         audit->lied = true;
-        *out_sent = (size_t)offered + 1;
+        *out_sent = (size_t)asked + 1;
     }
     return PAL_OK;
 }
@@ -110,7 +111,7 @@ enum pal_status transport_sendmsg(struct transport *transport, size_t *out_sent,
         transport->wire_len += part;
         left -= part;
     }
-    return account(transport, out_sent, offered, take, refused);
+    return account(transport, out_sent, offered, offered, take, refused);
 }
 
 static struct transport_file *file_at(const struct transport *transport, int file)
@@ -142,7 +143,7 @@ enum pal_status transport_sendfile(struct transport *transport, size_t *out_sent
         memcpy(transport->wire + transport->wire_len, from->data + offset, (size_t)take);
         transport->wire_len += (size_t)take;
     }
-    return account(transport, out_sent, offered, take, refused);
+    return account(transport, out_sent, len, offered, take, refused);
 }
 
 enum pal_status transport_file_size(const struct transport *transport, uint64_t *out_size, int file)

@@ -33,6 +33,7 @@ struct transport_audit {
     bool short_or_failed; /* a call did not take all that it was given */
     bool last_more;       /* the last call had MSG_MORE */
     bool lied;
+    bool failed; /* a call was answered by the failure that the scenario set */
 };
 
 struct transport {
