@@ -76,7 +76,7 @@ static enum pal_status model_release(struct pal_pool *pool, struct pal_buffer *b
     for (struct entry *entry = pool->entries; entry != NULL; entry = entry->next) {
         if (entry->live && entry->buffer.slot == buffer->slot && entry->buffer.data == buffer->data &&
             entry->buffer.cap == buffer->cap && entry->buffer.generation == buffer->generation) {
-            if (clear) {
+            if (clear && buffer->data != NULL) {
                 memset(buffer->data, 0, buffer->cap);
             }
             pool->env->free(pool->env->context, buffer->data);

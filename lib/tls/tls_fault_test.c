@@ -277,7 +277,7 @@ static void wire_bytes_depend_on_nothing_but_the_scenario(void **state)
 
             play(i, (enum pal_tls_shape)(j / PAL_NUM_MODES % PAL_TLS_NUM_SHAPES), (enum pal_mode)(j % PAL_NUM_MODES),
                  &other);
-            if (other.len != first.len || memcmp(other.data, first.data, first.len) != 0)
+            if (other.data == NULL || other.len != first.len || memcmp(other.data, first.data, first.len) != 0)
                 fail_msg("case %zu, shape %s, mode %zu, round %zu", i,
                          shape_names[j / PAL_NUM_MODES % PAL_TLS_NUM_SHAPES], j % PAL_NUM_MODES,
                          j / PAL_NUM_MODES / PAL_TLS_NUM_SHAPES);
