@@ -129,7 +129,7 @@ static bool is_keyed(const struct trace_step *trace)
     return trace->role == ROLE_MESSAGE || trace->role == ROLE_START;
 }
 
-/* call: the area's call, once more without faults when one fired. */
+/* call: the area's call, once more without faults when one fired and was the reason that it failed. */
 static void call(struct crypt_world *world, const struct step *step, struct trace_step *trace)
 {
     struct world_env *env = &world->player.world->env;
@@ -146,7 +146,8 @@ static void call(struct crypt_world *world, const struct step *step, struct trac
     if (env->faulted) {
         uint32_t status = (uint32_t)trace->status;
         uint32_t dirt = trace->facts[FACT_DIRT];
-        if (is_keyed(trace) && trace->status != PAL_OK) {
+        if (is_keyed(trace) && trace->status == PAL_NO_MEMORY) {
+            env->fail_random = 0; /* it was for the first attempt */
             world_env_step(env, world->player.cursor);
             world->area->call(world, step, trace);
             note_memory(world, trace);

@@ -202,7 +202,7 @@ static enum pal_status try_rent(struct pool_world *world, struct rental *rental,
     if (env->faulted) {
         trace->facts[FACT_FAULTED] = 1;
         trace->facts[FACT_ATTEMPT_STATUS] = (uint32_t)status;
-        if (status != PAL_OK) {
+        if (status == PAL_NO_MEMORY) {
             world_env_step(env, world->player.cursor);
             status = world->ops->rent(world->pool, &rental->handle, size);
         }
