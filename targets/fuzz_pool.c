@@ -66,7 +66,6 @@ static const struct language language = {"pool", 1, sizeof(operations) / sizeof(
 struct rental {
     struct pal_buffer handle;
     struct pal_buffer copy;
-    size_t requested;
     uint32_t thread;
     bool live;
     bool copy_live; /* the copy is of the live rental */
@@ -235,7 +234,6 @@ static void rent(struct pool_world *world, const struct step *step, struct trace
     }
     trace->facts[FACT_MISSING_CAP] = (uint32_t)(rental->handle.cap < size ? size - rental->handle.cap : 0);
     rental->live = true;
-    rental->requested = size;
     rental->thread = world->player.thread;
     trace->facts[FACT_OVERLAPS] = overlaps(world, rental);
     world->live_bytes += rental->handle.cap;

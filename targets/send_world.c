@@ -128,16 +128,16 @@ static bool is_truncated(const struct send_world *world, const struct send_slot 
     return truncated;
 }
 
-static enum send_class class_of(const struct send_world *world, const struct send_slot *slot, enum pal_status status)
+/* class_of: `failed` when the socket did, or was set to, in this step. */
+static enum send_class class_of(const struct send_world *world, const struct send_slot *slot, bool failed)
 {
-    bool failed = status != PAL_OK && status != PAL_WOULD_BLOCK;
     if (slot->scribbled) {
         return SEND_CLASS_SNAPSHOT;
     }
     if (is_truncated(world, slot)) {
         return SEND_CLASS_TRUNCATED;
     }
-    if (failed || world->transport.fail_at != TRANSPORT_NEVER || world->transport.audit.lied) {
+    if (failed || world->transport.audit.lied) {
         return SEND_CLASS_FAILURE;
     }
     if (slot->sent > 0) {
@@ -165,7 +165,7 @@ static void resume(struct send_world *world, const struct step *step, struct tra
     bool was_lied = world->lied;
     bool was_finished = slot->finished;
     bool fresh = !slot->resumed;
-    bool fails = world->transport.fail_at != TRANSPORT_NEVER;
+    bool failed = world->transport.fail_at != TRANSPORT_NEVER;
     if (!slot->open) {
         return;
     }
@@ -185,9 +185,8 @@ static void resume(struct send_world *world, const struct step *step, struct tra
     slot->resumed = true;
     note(world, trace);
     trace->facts[FACT_PROGRESS] = (uint32_t)progress;
-    trace->facts[FACT_SEND_CLASS] = fails && !slot->scribbled && !is_truncated(world, slot)
-                                        ? SEND_CLASS_FAILURE
-                                        : (uint32_t)class_of(world, slot, trace->status);
+    failed |= trace->status != PAL_OK && trace->status != PAL_WOULD_BLOCK;
+    trace->facts[FACT_SEND_CLASS] = (uint32_t)class_of(world, slot, failed);
     trace->facts[FACT_LIED] = was_lied ? 2 : world->lied ? 1 : 0;
     trace->facts[FACT_WRONG_BYTES] = check_wire(world, slot, before);
     slot->sent += world->transport.wire_len - before;

@@ -3,9 +3,6 @@
  * It keeps no state, and repeats a call for nothing but EINTR: short counts go up as they are.
  * It breaks when a call here can raise SIGPIPE: callers are libraries and must not end the process.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "env.h"
 
 #include <errno.h>

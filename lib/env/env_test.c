@@ -3,9 +3,6 @@
  * Nothing here injects faults, and no claim depends on how fast the machine is.
  * It breaks where /tmp cannot hold a file.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "env.h"
 
 #include <errno.h>
