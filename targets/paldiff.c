@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct {
     const char *name;
@@ -116,6 +117,21 @@ bool tool_files(const char *path, char ***out, size_t *out_num)
 {
     struct list list = {0};
     bool good = list_path(&list, path);
+    *out = list.files;
+    *out_num = list.num;
+    return good;
+}
+
+bool tool_corpus_files(const struct target *target, char ***out, size_t *out_num)
+{
+    static const char *const kinds[] = {"seeds", "regress"};
+    struct list list = {0};
+    bool good = true;
+    for (size_t kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++) {
+        char path[4096];
+        (void)snprintf(path, sizeof(path), "%s/%s/%s", tool_corpus(), kinds[kind], target->name);
+        good = (access(path, F_OK) != 0 || list_path(&list, path)) && good;
+    }
     *out = list.files;
     *out_num = list.num;
     return good;

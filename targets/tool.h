@@ -32,6 +32,10 @@ const char *tool_corpus(void);
 /* tool_files: all files below `path` (or `path` itself), sorted by name; each and the list are the caller's to free.
  * Names that start with a dot are left out. False, with a line on stderr, when it cannot be read. */
 bool tool_files(const char *path, char ***out, size_t *out_num);
+/* tool_corpus_files: the committed scenarios of a target, seeds/ first, then regress/. As tool_files; there may be
+ * none. */
+bool tool_corpus_files(const struct target *target, char ***out, size_t *out_num);
+
 void tool_files_free(char **files, size_t num);
 
 #endif

@@ -6,7 +6,6 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { KEY_JSON = 'j', KEY_FIELDS = 'f' };
 
@@ -33,19 +32,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 static size_t corpus_size(const struct target *target)
 {
-    static const char *const kinds[] = {"seeds", "regress"};
-    size_t size = 0;
-    for (size_t kind = 0; kind < 2; kind++) {
-        char path[4096];
-        char **files = NULL;
-        size_t num = 0;
-        (void)snprintf(path, sizeof(path), "%s/%s/%s", tool_corpus(), kinds[kind], target->name);
-        if (access(path, F_OK) == 0 && tool_files(path, &files, &num)) {
-            size += num;
-        }
-        tool_files_free(files, num);
-    }
-    return size;
+    char **files = NULL;
+    size_t num = 0;
+    bool good = tool_corpus_files(target, &files, &num);
+    tool_files_free(files, num);
+    return good ? num : 0;
 }
 
 static void print_fields(const struct operation *operation)

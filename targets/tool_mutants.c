@@ -226,12 +226,14 @@ static size_t rules_without_mutant(void)
 /* corpus_is_good: every scenario of the target can be read; else nothing that follows would mean anything. */
 static bool corpus_is_good(const struct target *target)
 {
-    char path[4096];
     char **files = NULL;
     size_t num = 0;
     struct stage *stage = calloc(1, sizeof(*stage));
-    (void)snprintf(path, sizeof(path), "%s/seeds/%s", tool_corpus(), target->name);
-    bool good = stage != NULL && tool_files(path, &files, &num) && num > 0;
+    bool good = stage != NULL && tool_corpus_files(target, &files, &num);
+    if (good && num == 0) {
+        (void)fprintf(stderr, "paldiff: target %s has an empty corpus below %s\n", target->name, tool_corpus());
+        good = false;
+    }
     for (size_t i = 0; good && i < num; i++) {
         uint8_t *data = NULL;
         size_t len = 0;

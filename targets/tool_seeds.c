@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static bool same_scenario(const struct scenario *a, const struct scenario *b)
 {
@@ -72,31 +71,22 @@ static bool write_seed(struct stage *stage, struct scenario *again, const char *
 
 bool seeds_write(const struct target *target, const char *dir, size_t *out_num)
 {
-    static const char *const kinds[] = {"seeds", "regress"};
     struct stage *stage = calloc(1, sizeof(*stage));
     struct scenario *again = malloc(sizeof(*again));
-    bool good = stage != NULL && again != NULL;
+    char **files = NULL;
+    size_t num = 0;
+    bool good = stage != NULL && again != NULL && tool_corpus_files(target, &files, &num);
     *out_num = 0;
-    for (size_t kind = 0; good && kind < 2; kind++) {
-        char path[4096];
-        char **files = NULL;
-        size_t num = 0;
-        (void)snprintf(path, sizeof(path), "%s/%s/%s", tool_corpus(), kinds[kind], target->name);
-        if (access(path, F_OK) != 0) {
-            continue;
-        }
+    for (size_t i = 0; good && i < num; i++) {
         stage->target = target;
-        good = tool_files(path, &files, &num);
-        for (size_t i = 0; good && i < num; i++) {
-            good = write_seed(stage, again, files[i], dir);
-            (*out_num)++;
-        }
-        tool_files_free(files, num);
+        good = write_seed(stage, again, files[i], dir);
+        (*out_num)++;
     }
-    if (good && *out_num == 0) {
+    if (good && num == 0) {
         (void)fprintf(stderr, "paldiff: target %s has an empty corpus below %s\n", target->name, tool_corpus());
         good = false;
     }
+    tool_files_free(files, num);
     free(stage);
     free(again);
     return good;
