@@ -147,3 +147,9 @@ enum pal_status pal_token_release(const struct pal_env *env, struct pal_token *t
     *token = (struct pal_token){.status = old.status};
     return memory_release(env, &old);
 }
+
+const struct pal_token_ops pal_token_reference = {
+    .reserve = pal_token_reserve,
+    .append = pal_token_append,
+    .release = pal_token_release,
+};

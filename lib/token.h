@@ -30,4 +30,7 @@ struct pal_view pal_token_view(const struct pal_token *token);
  * returned. */
 enum pal_status pal_token_release(const struct pal_env *env, struct pal_token *token);
 
+/* pal_token_reference: the three above as a table. */
+extern const struct pal_token_ops pal_token_reference;
+
 #endif

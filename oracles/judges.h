@@ -14,7 +14,14 @@ judge_fn judge_key_wiped, judge_no_alloc, judge_one_setup, judge_balance; /* jud
 
 judge_fn judge_zero, judge_exclusive, judge_release, judge_clear, judge_pool_balance, judge_reuse; /* judges_pool.c */
 
+/* judge_due: argument JUDGE_DUE(due, bad): the fact `bad` is 0 in every step; those with the fact `due` count. */
+#define JUDGE_DUE(due, bad) ((uint32_t)(due) << 16 | (uint32_t)(bad))
+judge_fn judge_due, judge_plain, judge_tampered, judge_tls_parity; /* judges_tls.c */
+
 judge_fn judge_begin, judge_order, judge_progress, judge_send, judge_bounded, judge_no_heap; /* judges_send.c */
+
+judge_fn judge_contract, judge_size, judge_token, judge_token_zero, judge_released_on_error, judge_late,
+    judge_tap; /* judges_token.c */
 
 /* verdict_held: one more step was looked at and was right. */
 void verdict_held(struct verdict *out);

@@ -19,6 +19,8 @@ const struct pal_hmac_ops *mutant_good_hmac[PAL_NUM_MODES];
 const struct pal_aead_ops *mutant_good_aead[PAL_NUM_MODES];
 const struct pal_pool_ops *mutant_good_pool;
 const struct pal_send_ops *mutant_good_send;
+const struct pal_tls_ops *mutant_good_tls;
+const struct pal_token_ops *mutant_good_token;
 static atomic_uint_fast64_t fired;
 
 const struct mutant *mutant_find(const char *name)
@@ -58,6 +60,16 @@ const struct pal_port *mutant_port(const struct mutant *mutant, const struct pal
     if (good->send != NULL) {
         tables.send = *good->send;
         port.send = &tables.send;
+    }
+    mutant_good_tls = good->tls;
+    if (good->tls != NULL) {
+        tables.tls = *good->tls;
+        port.tls = &tables.tls;
+    }
+    mutant_good_token = good->token;
+    if (good->token != NULL) {
+        tables.token = *good->token;
+        port.token = &tables.token;
     }
     mutant->install(&tables);
     fired = 0;

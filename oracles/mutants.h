@@ -13,6 +13,8 @@ struct mutant_tables {
     struct pal_aead_ops aead[PAL_NUM_MODES];
     struct pal_pool_ops pool;
     struct pal_send_ops send;
+    struct pal_tls_ops tls;
+    struct pal_token_ops token;
 };
 
 typedef void mutant_fn(struct mutant_tables *tables);
@@ -48,6 +50,8 @@ extern const struct pal_hmac_ops *mutant_good_hmac[PAL_NUM_MODES];
 extern const struct pal_aead_ops *mutant_good_aead[PAL_NUM_MODES];
 extern const struct pal_pool_ops *mutant_good_pool;
 extern const struct pal_send_ops *mutant_good_send;
+extern const struct pal_tls_ops *mutant_good_tls;
+extern const struct pal_token_ops *mutant_good_token;
 void mutant_fire(void);
 
 #endif

@@ -68,10 +68,15 @@ size_t evidence_compared(const struct evidence *evidence)
 
 bool rule_binds(const struct rule *rule, const char *area)
 {
-    bool crypt = strcmp(area, "hmac") == 0 || strcmp(area, "aead") == 0;
-    bool packets = strcmp(area, "packets") == 0;
-    return strcmp(rule->area, area) == 0 || (crypt && strcmp(rule->area, "crypt") == 0) ||
-           (packets && strcmp(rule->area, "send") == 0);
+    static const struct {
+        const char *area;
+        const char *rules;
+    } shared[] = {{"hmac", "crypt"}, {"aead", "crypt"}, {"packets", "send"}, {"tls", "token"}, {"token", "script"}};
+    bool binds = strcmp(rule->area, area) == 0;
+    for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
+        binds |= strcmp(shared[i].area, area) == 0 && strcmp(shared[i].rules, rule->area) == 0;
+    }
+    return binds;
 }
 
 const struct rule *rule_find(const char *id)
@@ -89,6 +94,17 @@ void rules_binding(bool out_binds[NUM_RULES], const char *area)
 {
     for (size_t i = 0; i < NUM_RULES; i++) {
         out_binds[i] = rule_binds(&rules[i], area);
+    }
+}
+
+void rules_broken(bool out_broken[NUM_RULES], const struct evidence *evidence, const bool binds[NUM_RULES])
+{
+    for (size_t i = 0; i < NUM_RULES; i++) {
+        struct verdict verdict = {.outcome = VACUOUS};
+        if (binds[i]) {
+            rules[i].judge(&verdict, evidence, rules[i].argument);
+        }
+        out_broken[i] = verdict.outcome == BROKEN;
     }
 }
 

@@ -79,6 +79,9 @@ const struct rule *rule_find(const char *id);
 const struct rule *rules_judge(struct verdict *out, const struct evidence *evidence, const bool binds[NUM_RULES],
                                uint64_t *counts);
 
+/* rules_broken: every rule that broke, not only the first. */
+void rules_broken(bool out_broken[NUM_RULES], const struct evidence *evidence, const bool binds[NUM_RULES]);
+
 /* rules_binding: which rules bind the traces of this area. */
 void rules_binding(bool out_binds[NUM_RULES], const char *area);
 

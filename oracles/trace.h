@@ -45,6 +45,36 @@ enum send_class {
     SEND_CLASS_PLAIN
 };
 
+/* token_clause: what is wrong with a token, or with the numbers that came beside it. */
+enum token_clause {
+    TOKEN_SOUND,
+    TOKEN_STATUS_UNKNOWN, /* outside the table */
+    TOKEN_STATUS_DIFFERS, /* the token's is not the call's */
+    TOKEN_MALFORMED,      /* len above cap, NULL with a length, a rental that is not its payload */
+    TOKEN_NOT_RENTED,     /* pooled, but of no live rental */
+    TOKEN_NOT_ALLOCATED,  /* fresh, but of no live allocation */
+    TOKEN_COUNTS,         /* consumed, offset or count beyond what was given, or set on failure; a write beyond */
+    TOKEN_NUM_CLAUSES
+};
+
+/* token_class: what is most likely to spoil a token's bytes; one rule each. */
+enum token_class {
+    TOKEN_CLASS_PLAIN,
+    TOKEN_CLASS_GREW, /* more rentals than tokens */
+    TOKEN_CLASS_SHAPE /* the fresh one is made by another shape */
+};
+
+/* tls_class: what is most likely to spoil plaintext; one rule each. In order of priority. */
+enum tls_class {
+    TLS_CLASS_CHANGED,      /* bytes were changed or lost on their way: only that nothing wrong comes is due */
+    TLS_CLASS_ISOLATED,     /* another connection failed before */
+    TLS_CLASS_RENEGOTIATED, /* there was a second handshake */
+    TLS_CLASS_UPDATED,      /* keys were updated */
+    TLS_CLASS_FRAMED,       /* input came in pieces */
+    TLS_CLASS_CROSS,        /* the ends are of different engines */
+    TLS_CLASS_PLAIN
+};
+
 /* trace_role: what a step is to a rule, whatever the area calls it. */
 enum trace_role {
     ROLE_OTHER,   /* the caller's own doing: sets a key, chooses a thread */

@@ -6,6 +6,7 @@
 #define PALDIFF_POISON_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -83,6 +84,19 @@ static inline void poison_foreign(const void *memory, size_t len)
 #else
     (void)memory;
     (void)len;
+#endif
+}
+
+/* poison_uninitialised_from: bytes from the first one on whose contents are undefined (MSan; 0 elsewhere). */
+static inline unsigned poison_uninitialised_from(const void *memory, size_t len)
+{
+#if defined(PALDIFF_MSAN)
+    intptr_t at = __msan_test_shadow(memory, len);
+    return at < 0 ? 0 : (unsigned)(len - (size_t)at);
+#else
+    (void)memory;
+    (void)len;
+    return 0;
 #endif
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * world_env.c: allocator with a ledger, key search, counted faults, and random bytes made from a counter.
+ * world_env.c: allocator and pool with a ledger, key search, counted faults, and random bytes made from a counter.
  */
 #include "world_env.h"
 
@@ -20,6 +20,30 @@ struct world_block {
 };
 
 _Static_assert(sizeof(struct world_block) % _Alignof(max_align_t) == 0, "blocks keep malloc's alignment");
+
+#define REGION_CAP ((size_t)1 << 20)
+#define REGION_ALIGN 16u
+#define REGION_FENCE 16u
+
+static bool is_of_region(const struct world_env *world, const void *memory)
+{
+    uintptr_t start = (uintptr_t)world->region;
+    return start != 0 && (uintptr_t)memory - start < REGION_CAP;
+}
+
+/* take: memory for a header and what follows, NULL for none. */
+static void *take(struct world_env *world, size_t len)
+{
+    size_t whole = (len + REGION_ALIGN - 1) / REGION_ALIGN * REGION_ALIGN + REGION_FENCE;
+    if (world->region == NULL || len > REGION_CAP / 2 || whole > REGION_CAP - world->region_used) {
+        return malloc(len);
+    }
+    uint8_t *memory = world->region + world->region_used;
+    world->region_used += whole;
+    poison_clear(memory, len);
+    poison_uninitialised(memory, len);
+    return memory;
+}
 
 static bool worth_watching(struct pal_view key)
 {
@@ -61,15 +85,22 @@ static struct pal_view block_view(const struct world_block *block)
     return (struct pal_view){(const uint8_t *)(block + 1), block->len};
 }
 
+/* must_fail: whether this allocation or rent is the one that was to fail. */
+static bool must_fail(struct world_env *world)
+{
+    bool now = world->fail_alloc > 0 && --world->fail_alloc == 0;
+    world->faulted |= now;
+    return now;
+}
+
 static void *world_alloc(void *context, size_t len)
 {
     struct world_env *world = context;
     world->allocations++;
-    if (world->fail_alloc > 0 && --world->fail_alloc == 0) {
-        world->faulted = true;
+    if (must_fail(world)) {
         return NULL;
     }
-    struct world_block *block = len <= SIZE_MAX - sizeof(*block) ? malloc(sizeof(*block) + len) : NULL;
+    struct world_block *block = len <= SIZE_MAX - sizeof(*block) ? take(world, sizeof(*block) + len) : NULL;
     if (block == NULL) {
         return NULL;
     }
@@ -100,8 +131,12 @@ static void unlink_block(struct world_env *world, struct world_block *block)
  * it. */
 static void bury(struct world_env *world, struct world_block *block)
 {
+    if (is_of_region(world, block)) {
+        poison_uninitialised(block + 1, block->len);
+        poison_region(block, sizeof(*block) + block->len);
+        return;
+    }
 #if defined(PALDIFF_ASAN)
-    (void)world;
     free(block);
 #else
     poison_uninitialised(block + 1, block->len);
@@ -160,9 +195,10 @@ static int64_t world_unix_time(void *context)
     return 1700000000;
 }
 
-void world_env_init(struct world_env *world)
+static void start(struct world_env *world, uint8_t *region)
 {
     memset(world, 0, sizeof(*world));
+    world->region = region;
     world->env.context = world;
     world->env.alloc = world_alloc;
     world->env.free = world_free;
@@ -171,27 +207,159 @@ void world_env_init(struct world_env *world)
     world->env.unix_time = world_unix_time;
 }
 
-/* Rentals are blocks of their own; a handle is right as long as its block is there. */
+void world_env_init(struct world_env *world)
+{
+    start(world, NULL);
+}
+
+/* Rental headers keep malloc's alignment, as block headers do. */
+struct world_rental {
+    struct world_rental *next;
+    struct pal_buffer handle;
+    bool live;
+    uint8_t pad[15];
+};
+
+_Static_assert(sizeof(struct world_rental) % _Alignof(max_align_t) == 0, "rentals keep malloc's alignment");
+
+#define RENTAL_CAP_MIN 16u
+
+static uint64_t pattern_word(const uint8_t pattern[RENTAL_PATTERN_LEN])
+{
+    uint64_t word;
+    __builtin_memcpy(&word, pattern, sizeof(word));
+    return word;
+}
+
+/* fill: `cap` is a multiple of 8. Contents are undefined to MSan. */
+PALDIFF_LOOKS_ANYWHERE static void fill(struct world_rental *rental, const uint8_t pattern[RENTAL_PATTERN_LEN])
+{
+    uint64_t *words = (uint64_t *)(void *)rental->handle.data;
+    uint64_t word = pattern_word(pattern);
+    for (size_t i = 0; i < rental->handle.cap / sizeof(word); i++) {
+        words[i] = word;
+    }
+    poison_uninitialised(rental->handle.data, rental->handle.cap);
+}
+
+/* bucket: the power of two from 16 on that holds `min_cap`; its index too. 0 for none. */
+static size_t bucket(size_t min_cap, uint32_t *out_index)
+{
+    size_t cap = RENTAL_CAP_MIN;
+    *out_index = 1;
+    while (cap != 0 && cap < min_cap) {
+        cap *= 2;
+        ++*out_index;
+    }
+    return cap;
+}
+
 static enum pal_status world_rent(void *context, struct pal_buffer *out, size_t min_cap)
 {
     struct world_env *world = context;
-    size_t cap = min_cap > 0 ? min_cap : 1;
-    uint8_t *data = world_alloc(world, cap);
-    world->allocations--;
+    struct world_rental *rental = NULL;
+    uint32_t index;
+    size_t cap = bucket(min_cap, &index);
     world->rents++;
-    if (data == NULL) {
+    if (must_fail(world)) {
         return PAL_NO_MEMORY;
     }
-    *out = (struct pal_buffer){data, cap, 1, world->rents};
+    if (cap != 0 && cap <= SIZE_MAX - sizeof(*rental)) {
+        rental = take(world, sizeof(*rental) + cap);
+    }
+    if (rental == NULL) {
+        return PAL_NO_MEMORY;
+    }
+    uint32_t generation = world->rentals != NULL ? world->rentals->handle.generation + 1 : 1;
+    *rental = (struct world_rental){
+        .next = world->rentals, .handle = {(uint8_t *)(rental + 1), cap, index, generation}, .live = true};
+    world->rentals = rental;
+    world->live_rentals++;
+    world->live_blocks++;
+    fill(rental, RENTAL_CANARY);
+    *out = rental->handle;
     return PAL_OK;
+}
+
+static struct world_rental *live_rental(const struct world_env *world, const uint8_t *data)
+{
+    struct world_rental *rental = world->rentals;
+    while (rental != NULL && (!rental->live || rental->handle.data != data)) {
+        rental = rental->next;
+    }
+    return rental;
 }
 
 static enum pal_status world_release(void *context, struct pal_buffer *buffer, bool clear)
 {
-    (void)clear;
-    world_free(context, buffer->data);
+    struct world_env *world = context;
+    (void)clear; /* overwritten either way */
+    if (buffer == NULL) {
+        return PAL_BAD_ARGUMENT;
+    }
+    if (buffer->data == NULL && buffer->cap == 0) {
+        return PAL_OK;
+    }
+    struct world_rental *rental = live_rental(world, buffer->data);
+    if (rental == NULL || rental->handle.cap != buffer->cap || rental->handle.slot != buffer->slot ||
+        rental->handle.generation != buffer->generation) {
+        world->bad_returns++;
+        return PAL_REFUSED;
+    }
+    rental->live = false;
+    world->live_rentals--;
+    world->live_blocks--;
+    fill(rental, RENTAL_RETURNED);
     *buffer = (struct pal_buffer){0};
     return PAL_OK;
+}
+
+bool world_env_rental_at(const struct world_env *world, struct pal_buffer *out, const uint8_t *data)
+{
+    const struct world_rental *rental = live_rental(world, data);
+    if (rental != NULL) {
+        *out = rental->handle;
+    }
+    return rental != NULL;
+}
+
+bool world_env_block_at(const struct world_env *world, size_t *out_len, const uint8_t *data)
+{
+    const struct world_block *block = world->blocks;
+    while (block != NULL && block_view(block).data != data) {
+        block = block->next;
+    }
+    if (block != NULL) {
+        *out_len = block->len;
+    }
+    return block != NULL;
+}
+
+PALDIFF_LOOKS_ANYWHERE static bool is_filled(const struct world_rental *rental,
+                                             const uint8_t pattern[RENTAL_PATTERN_LEN])
+{
+    const uint64_t *words = (const uint64_t *)(const void *)rental->handle.data;
+    uint64_t word = pattern_word(pattern);
+    uint64_t wrong = 0;
+    for (size_t i = 0; i < rental->handle.cap / sizeof(word); i++) {
+        wrong |= words[i] ^ word;
+    }
+    return wrong == 0;
+}
+
+uint32_t world_env_rentals_touched(const struct world_env *world)
+{
+    uint32_t touched = 0;
+    for (const struct world_rental *rental = world->rentals; rental != NULL; rental = rental->next) {
+        touched += !rental->live && !is_filled(rental, RENTAL_RETURNED) ? 1 : 0;
+    }
+    return touched;
+}
+
+void world_env_lend(struct world_env *world)
+{
+    world->env.rent = world_rent;
+    world->env.release = world_release;
 }
 
 static enum pal_status world_sendmsg(void *context, size_t *out_sent, int socket, const struct iovec *segments,
@@ -222,16 +390,15 @@ static enum pal_status world_wait(void *context, int socket, uint64_t deadline_n
 
 void world_env_connect(struct world_env *world, struct transport *transport)
 {
+    world_env_lend(world);
     world->transport = transport;
-    world->env.rent = world_rent;
-    world->env.release = world_release;
     world->env.sendmsg = world_sendmsg;
     world->env.sendfile = world_sendfile;
     world->env.file_size = world_file_size;
     world->env.wait_writable = world_wait;
 }
 
-void world_env_deinit(struct world_env *world)
+static void free_all(struct world_env *world)
 {
     world->num_watched = 0;
     while (world->blocks != NULL) {
@@ -242,6 +409,39 @@ void world_env_deinit(struct world_env *world)
         world->dead = block->next;
         free(block);
     }
+    while (world->rentals != NULL) {
+        struct world_rental *rental = world->rentals;
+        world->rentals = rental->next;
+        world->live_blocks -= rental->live ? 1 : 0;
+        world->live_rentals -= rental->live ? 1 : 0;
+        if (!is_of_region(world, rental)) {
+            free(rental);
+        }
+    }
+    if (world->region != NULL) {
+        poison_region(world->region, world->region_used);
+        world->region_used = 0;
+    }
+}
+
+void world_env_keep(struct world_env *world)
+{
+    world->region = aligned_alloc(REGION_ALIGN, REGION_CAP);
+    poison_region(world->region, world->region != NULL ? REGION_CAP : 0);
+}
+
+void world_env_reset(struct world_env *world)
+{
+    free_all(world);
+    start(world, world->region);
+}
+
+void world_env_deinit(struct world_env *world)
+{
+    free_all(world);
+    poison_clear(world->region, world->region != NULL ? REGION_CAP : 0);
+    free(world->region);
+    world->region = NULL;
 }
 
 void world_env_step(struct world_env *world, uint64_t step)

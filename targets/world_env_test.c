@@ -76,6 +76,165 @@ static void a_key_is_found_at_any_place_and_only_whole(void **state)
     }
 }
 
+static void kept_memory_starts_again_at_a_reset(void **state)
+{
+    struct world_env world;
+    uint8_t *first[40];
+    (void)state;
+    world_env_init(&world);
+    world_env_keep(&world);
+    world_env_lend(&world);
+    for (size_t round = 0; round < 3; round++) {
+        struct pal_buffer rental = {0};
+        for (size_t i = 0; i < 40; i++) {
+            uint8_t *block = world.env.alloc(&world, 100000 + i); /* the region ends on the way */
+            assert_non_null(block);
+            assert_int_equal((uintptr_t)block % 16, 0);
+            memset(block, 1, 100000 + i);
+            assert_true(round == 0 || i > 5 || block == first[i]);
+            for (size_t j = 0; j < i; j++) {
+                assert_true(block >= first[j] + 100000 + j || block + 100000 + i <= first[j] || round > 0);
+            }
+            first[i] = block;
+            if (i % 2 == 0) {
+                world.env.free(&world, block);
+            }
+        }
+        assert_int_equal(world.env.rent(&world, &rental, 1), PAL_OK);
+        assert_int_equal(world.live_blocks, 21);
+        world_env_reset(&world);
+        assert_int_equal(world.live_blocks, 0);
+        assert_null(world.env.rent);
+        world_env_lend(&world);
+    }
+    world_env_deinit(&world);
+}
+
+#if defined(PALDIFF_ASAN)
+static void kept_memory_has_edges(void **state)
+{
+    struct world_env world;
+    (void)state;
+    world_env_init(&world);
+    world_env_keep(&world);
+    uint8_t *block = world.env.alloc(&world, 21);
+    assert_null(__asan_region_is_poisoned(block, 21));
+    assert_int_equal(__asan_address_is_poisoned(block + 21), 1);
+    world.env.free(&world, block);
+    assert_int_equal(__asan_address_is_poisoned(block), 1);
+    assert_int_equal(__asan_address_is_poisoned(block + 20), 1);
+    world_env_deinit(&world);
+}
+#endif
+
+static void a_rental_is_a_bucket_full_of_canary(void **state)
+{
+    static const size_t caps[][2] = {{0, 16}, {1, 16}, {16, 16}, {17, 32}, {16413, 32768}};
+    struct world_env world;
+    (void)state;
+    world_env_init(&world);
+    world_env_lend(&world);
+    for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
+        struct pal_buffer rental = {0};
+        struct pal_buffer found = {0};
+        assert_int_equal(world.env.rent(&world, &rental, caps[i][0]), PAL_OK);
+        assert_int_equal(rental.cap, caps[i][1]);
+        poison_foreign(rental.data, rental.cap);
+        for (size_t at = 0; at < rental.cap; at++) {
+            assert_int_equal(rental.data[at], RENTAL_CANARY[at % RENTAL_PATTERN_LEN]);
+        }
+        assert_true(world_env_rental_at(&world, &found, rental.data));
+        assert_memory_equal(&found, &rental, sizeof(found));
+        assert_false(world_env_rental_at(&world, &found, rental.data + 1));
+        assert_int_equal(world.live_rentals, 1);
+        assert_int_equal(world.live_blocks, 1);
+        assert_int_equal(world.env.release(&world, &rental, false), PAL_OK);
+        assert_int_equal(world.live_rentals, 0);
+        assert_int_equal(world.live_blocks, 0);
+    }
+    assert_int_equal(world.rents, 5);
+    assert_int_equal(world.allocations, 0);
+    assert_int_equal(world.env.rent(&world, &(struct pal_buffer){0}, SIZE_MAX), PAL_NO_MEMORY);
+    world_env_deinit(&world);
+}
+
+static void only_the_live_handle_returns_a_rental(void **state)
+{
+    struct world_env world;
+    struct pal_buffer rental = {0};
+    uint8_t foreign[16];
+    (void)state;
+    world_env_init(&world);
+    world_env_lend(&world);
+    assert_int_equal(world.env.rent(&world, &rental, 20), PAL_OK);
+    for (size_t i = 0; i < 5; i++) {
+        struct pal_buffer wrong = rental;
+        wrong.data = i == 0 ? foreign : i == 1 ? rental.data + 1 : rental.data;
+        wrong.cap -= i == 2 ? 1 : 0;
+        wrong.slot += i == 3 ? 1 : 0;
+        wrong.generation += i == 4 ? 1 : 0;
+        assert_int_equal(world.env.release(&world, &wrong, false), PAL_REFUSED);
+        assert_int_equal(world.bad_returns, i + 1);
+        assert_int_equal(world.live_rentals, 1);
+    }
+    struct pal_buffer copy = rental;
+    assert_int_equal(world.env.release(&world, &rental, false), PAL_OK);
+    assert_null(rental.data);
+    assert_int_equal(world.env.release(&world, &rental, false), PAL_OK);
+    assert_int_equal(world.bad_returns, 5);
+    assert_int_equal(world.env.release(&world, &copy, false), PAL_REFUSED);
+    assert_int_equal(world.bad_returns, 6);
+    assert_int_equal(world.env.rent(&world, &rental, 20), PAL_OK);
+    assert_ptr_not_equal(rental.data, copy.data);
+    world_env_deinit(&world);
+    assert_int_equal(world.live_blocks, 0);
+}
+
+static void a_write_after_the_return_is_counted(void **state)
+{
+    struct world_env world;
+    struct pal_buffer rentals[2] = {{0}};
+    uint8_t *data[2];
+    (void)state;
+    world_env_init(&world);
+    world_env_lend(&world);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(world.env.rent(&world, &rentals[i], 40), PAL_OK);
+        data[i] = rentals[i].data;
+        memset(data[i], 7, 64);
+    }
+    assert_int_equal(world_env_rentals_touched(&world), 0);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(world.env.release(&world, &rentals[i], true), PAL_OK);
+        assert_int_equal(world_env_rentals_touched(&world), i);
+        data[i][i * 63] ^= 1;
+        assert_int_equal(world_env_rentals_touched(&world), i + 1);
+    }
+    world_env_deinit(&world);
+}
+
+static void a_rent_fails_as_an_allocation_does(void **state)
+{
+    struct world_env world;
+    struct pal_buffer rental = {0};
+    (void)state;
+    world_env_init(&world);
+    world_env_lend(&world);
+    world.fail_alloc = 2;
+    void *block = world.env.alloc(&world, 8);
+    size_t len = 0;
+    assert_non_null(block);
+    assert_true(world_env_block_at(&world, &len, block));
+    assert_int_equal(len, 8);
+    assert_false(world_env_block_at(&world, &len, (uint8_t *)block + 1));
+    assert_int_equal(world.env.rent(&world, &rental, 8), PAL_NO_MEMORY);
+    assert_null(rental.data);
+    assert_true(world.faulted);
+    assert_int_equal(world.env.rent(&world, &rental, 8), PAL_OK);
+    assert_int_equal(world.allocations, 1);
+    world_env_deinit(&world);
+}
+
 static void keys_that_could_be_chance_are_not_looked_for(void **state)
 {
     struct world_env world;
@@ -169,6 +328,14 @@ int main(void)
         cmocka_unit_test(every_block_is_counted_until_it_is_back),
         cmocka_unit_test(only_the_nth_allocation_fails),
         cmocka_unit_test(a_key_is_found_at_any_place_and_only_whole),
+        cmocka_unit_test(kept_memory_starts_again_at_a_reset),
+#if defined(PALDIFF_ASAN)
+        cmocka_unit_test(kept_memory_has_edges),
+#endif
+        cmocka_unit_test(a_rental_is_a_bucket_full_of_canary),
+        cmocka_unit_test(only_the_live_handle_returns_a_rental),
+        cmocka_unit_test(a_write_after_the_return_is_counted),
+        cmocka_unit_test(a_rent_fails_as_an_allocation_does),
         cmocka_unit_test(keys_that_could_be_chance_are_not_looked_for),
         cmocka_unit_test(random_bytes_depend_on_step_and_draw_only),
 #if !defined(PALDIFF_ASAN)

@@ -252,6 +252,7 @@ SSL_CTX *tls_own_context(void)
 
 static void fetch_all(void)
 {
+    FETCH(EVP_MD, "MD5");
     FETCH(EVP_MD, "SHA1");
     FETCH(EVP_MD, "SHA2-256");
     FETCH(EVP_MD, "SHA2-384");
@@ -266,11 +267,17 @@ static void fetch_all(void)
     FETCH(EVP_KDF, "TLS13-KDF");
     FETCH(EVP_KEYMGMT, "EC");
     FETCH(EVP_KEYMGMT, "RSA");
+    FETCH(EVP_KEYMGMT, "RSA-PSS");
+    FETCH(EVP_KEYMGMT, "DH");
     FETCH(EVP_KEYMGMT, "X25519");
+    FETCH(EVP_KEYMGMT, "ED25519");
+    FETCH(EVP_KEYMGMT, "HMAC");
     FETCH(EVP_KEYEXCH, "ECDH");
+    FETCH(EVP_KEYEXCH, "DH");
     FETCH(EVP_KEYEXCH, "X25519");
     FETCH(EVP_SIGNATURE, "ECDSA");
     FETCH(EVP_SIGNATURE, "RSA");
+    FETCH(EVP_SIGNATURE, "HMAC");
     ERR_clear_error();
 }
 

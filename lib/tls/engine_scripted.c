@@ -55,9 +55,15 @@ static bool put(struct tls_engine *engine, const void *bytes, size_t len)
 static void sum_of(uint8_t out[SUM], uint64_t number, struct pal_view body)
 {
     uint64_t sum = 14695981039346656037u ^ number;
+    uint64_t word;
+    size_t at = 0;
 
-    for (size_t i = 0; i < body.len; i++)
-        sum = (sum ^ body.data[i]) * 1099511628211u;
+    for (; body.len - at >= sizeof(word); at += sizeof(word)) {
+        memcpy(&word, body.data + at, sizeof(word));
+        sum = (sum ^ word) * 1099511628211u;
+    }
+    for (; at < body.len; at++)
+        sum = (sum ^ body.data[at]) * 1099511628211u;
     for (size_t i = 0; i < SUM; i++)
         out[i] = (uint8_t)(sum >> (i % 8 * 8));
 }
@@ -495,6 +501,7 @@ const struct pal_port *pal_port_scripted(void)
         .env_random = true,
         .env_clock = true,
         .tls = &pal_tls_table,
+        .token = &pal_token_reference,
     };
     return &port;
 }
