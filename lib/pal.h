@@ -165,9 +165,9 @@ struct pal_token {
 /* pal_token_ops: a port's own token code. reserve: room for `more` bytes past len; no effect when it is there, else new
  * memory (PAL_REUSED: rented, PAL_FRESH: allocated), the valid prefix copied, the old memory given back once. append:
  * reserves and copies; `bytes` may not point into the token. Both leave the token as it was when they fail:
- * PAL_TOO_LONG, PAL_NO_MEMORY, PAL_UNSUPPORTED (PAL_REUSED without a pool), PAL_BAD_ARGUMENT, PAL_REFUSED (the pool does
- * not know the old rental). release: gives the memory back and zeroes all but status; idempotent; PAL_REFUSED from the
- * pool is returned. */
+ * PAL_TOO_LONG, PAL_NO_MEMORY, PAL_UNSUPPORTED (PAL_REUSED without a pool), PAL_BAD_ARGUMENT, PAL_REFUSED (the pool
+ * does not know the old rental). release: gives the memory back and zeroes all but status; idempotent; PAL_REFUSED from
+ * the pool is returned. */
 struct pal_token_ops {
     enum pal_status (*reserve)(const struct pal_env *env, struct pal_token *token, enum pal_mode mode, size_t more);
     enum pal_status (*append)(const struct pal_env *env, struct pal_token *token, enum pal_mode mode,

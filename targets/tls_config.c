@@ -36,14 +36,17 @@ static void make_credentials(void)
     }
 }
 
+static bool is_reference(const struct world *world)
+{
+    return world->port == pal_port_openssl() || world->port == pal_port_boringssl();
+}
+
 static const struct pal_port *engine_port(const struct world *world, uint32_t engine, enum tls_side side)
 {
-    const struct pal_port *openssl = pal_port_openssl();
-    bool reference = world->port == openssl || world->port == pal_port_boringssl();
-    if (side == TLS_WE && !reference) {
+    if (side == TLS_WE && !is_reference(world)) {
         return world->port;
     }
-    return engine == 0 ? openssl : pal_port_boringssl();
+    return engine == 0 ? pal_port_openssl() : pal_port_boringssl();
 }
 
 static void configure_versions(struct tls_terms *terms, struct pal_tls_config *client, struct pal_tls_config *server)
@@ -127,6 +130,7 @@ void tls_configure(struct tls_terms *out, struct tls_link *link, const uint32_t 
     (void)pthread_once(&made, make_credentials);
     memset(out, 0, sizeof(*out));
     memcpy(out->number, fields, sizeof(out->number));
+    out->number[OPEN_ENGINE] = is_reference(link->world) ? fields[OPEN_ENGINE] : 0; /* any other port is one engine */
     out->number[OPEN_SPOIL] = spoil_of(fields);
     out->client = fields[OPEN_ROLE] == 0 ? TLS_WE : TLS_PEER;
     struct pal_tls_config client = {.role = PAL_TLS_CLIENT, .mode = link->world->mode};
@@ -144,7 +148,7 @@ void tls_configure(struct tls_terms *out, struct tls_link *link, const uint32_t 
     we->config.shape = (enum pal_tls_shape)((fields[OPEN_SHAPE] + shift) % PAL_TLS_NUM_SHAPES);
     peer->config.shape = (enum pal_tls_shape)fields[OPEN_PEER_SHAPE];
     /* BoringSSL has no external PSK of TLS 1.3. */
-    if (fields[OPEN_AUTH] == AUTH_PSK && (fields[OPEN_ENGINE] != 0 || fields[OPEN_PEER] != 0)) {
+    if (fields[OPEN_AUTH] == AUTH_PSK && (out->number[OPEN_ENGINE] != 0 || fields[OPEN_PEER] != 0)) {
         out->version = PAL_TLS_1_2;
     }
 }

@@ -136,6 +136,20 @@ static void every_key_length_gives_the_right_digest(void **state)
     }
 }
 
+static void every_text_length_gives_the_right_digest(void **state)
+{
+    struct subject *subject = *state;
+    uint8_t key[32], message[300];
+
+    fill(key, sizeof(key), 14);
+    fill(message, sizeof(message), 15);
+    for (int digest = 0; digest < PAL_NUM_DIGESTS; digest++) {
+        for (size_t len = 0; len <= sizeof(message); len++) {
+            expect_digest(subject, (enum pal_digest)digest, view_of(key, sizeof(key)), view_of(message, len));
+        }
+    }
+}
+
 static void alternating_keys_never_mix(void **state)
 {
     static const size_t lens[] = {0, 1, 4, 5, 20, 63, 64, 65, 127, 128, 129, 200};
@@ -317,6 +331,7 @@ int main(void)
         cmocka_unit_test(vectors_hold),
         cmocka_unit_test(every_split_gives_the_same_digest),
         cmocka_unit_test(every_key_length_gives_the_right_digest),
+        cmocka_unit_test(every_text_length_gives_the_right_digest),
         cmocka_unit_test(alternating_keys_never_mix),
         cmocka_unit_test(a_key_changed_in_place_is_another_key),
         cmocka_unit_test(an_empty_key_may_be_null),

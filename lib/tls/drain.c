@@ -57,14 +57,22 @@ static enum pal_status drain_handshake(struct pal_tls *tls, struct pal_token *ou
                                        struct pal_view input)
 {
     enum tls_event event = tls_engine_feed(tls->engine, input);
+    enum tls_event forgot;
     enum pal_status collected;
+    size_t unread;
 
     if (event != TLS_DONE) {
         return status_table[event];
     }
     event = tls_engine_handshake(tls->engine);
-    *out_consumed = input.len - tls_engine_unread(tls->engine);
-    tls_engine_discard(tls->engine);
+    /* What an earlier decrypt left comes first, and is not the caller's any more. */
+    unread = tls_engine_unread(tls->engine);
+    unread = unread < input.len ? unread : input.len;
+    *out_consumed = input.len - unread;
+    forgot = tls_engine_discard(tls->engine, unread);
+    if (forgot != TLS_DONE) {
+        return status_table[forgot];
+    }
     if (event == TLS_WANT_CREDENTIALS) {
         return PAL_NEED_CREDENTIALS; /* before draining, as the model does */
     }

@@ -83,10 +83,11 @@ struct tls_sizes tls_engine_sizes(const struct tls_engine *engine);
 enum tls_event tls_engine_export(struct tls_engine *engine, struct pal_view *out);
 
 /* Only for an engine without a transport. feed: appends to what it will read. unread: how much of that it has not
- * looked at. discard: forgets that. produced: how much it wrote. take: moves exactly len <= produced of it to `out`. */
+ * looked at. discard: forgets the last `len` bytes of that; TLS_NO_MEMORY: nothing was forgotten. produced: how much it
+ * wrote. take: moves exactly len <= produced of it to `out`. */
 enum tls_event tls_engine_feed(struct tls_engine *engine, struct pal_view bytes);
 size_t tls_engine_unread(const struct tls_engine *engine);
-void tls_engine_discard(struct tls_engine *engine);
+enum tls_event tls_engine_discard(struct tls_engine *engine, size_t len);
 size_t tls_engine_produced(const struct tls_engine *engine);
 bool tls_engine_take(struct tls_engine *engine, uint8_t *out, size_t len);
 

@@ -44,8 +44,7 @@ static size_t queue_take(struct tls_queue *queue, uint8_t *out, size_t cap)
     return count;
 }
 
-/* ---- output
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------------------------- */
 
 static bool put(struct tls_engine *engine, const void *bytes, size_t len)
 {
@@ -54,10 +53,8 @@ static bool put(struct tls_engine *engine, const void *bytes, size_t len)
 
 static void sum_of(uint8_t out[SUM], uint64_t number, struct pal_view body)
 {
-    uint64_t sum = 14695981039346656037u ^ number;
-    uint64_t word;
+    uint64_t sum = 14695981039346656037u ^ number, word;
     size_t at = 0;
-
     for (; body.len - at >= sizeof(word); at += sizeof(word)) {
         memcpy(&word, body.data + at, sizeof(word));
         sum = (sum ^ word) * 1099511628211u;
@@ -128,8 +125,7 @@ static bool deliver(struct tls_engine *engine, size_t num_chunks)
     return ok;
 }
 
-/* ---- script
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- script ---------------------------------------------------------------------------------------------------- */
 
 static const struct scripted_step *next_step(struct tls_engine *engine, enum scripted_call call)
 {
@@ -167,8 +163,7 @@ static enum tls_event begin(struct tls_engine *engine, enum scripted_call call, 
     return event;
 }
 
-/* ---- input
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------------------------- */
 
 /* fill: `len` bytes of the record at hand. TLS_WANT_READ keeps what came. */
 static enum tls_event fill(struct tls_engine *engine, size_t len)
@@ -231,8 +226,7 @@ static enum tls_event note(struct tls_engine *engine, uint8_t type, struct pal_v
     return TLS_DONE;
 }
 
-/* ---- the seam
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- the seam -------------------------------------------------------------------------------------------------- */
 
 enum tls_event tls_engine_open(const struct pal_env *env, struct tls_engine **out, const struct pal_tls_config *config,
                                const struct tls_transport *transport)
@@ -477,9 +471,10 @@ size_t tls_engine_unread(const struct tls_engine *engine)
     return tls_queue_view(&engine->in).len;
 }
 
-void tls_engine_discard(struct tls_engine *engine)
+enum tls_event tls_engine_discard(struct tls_engine *engine, size_t len)
 {
-    queue_empty(&engine->in);
+    engine->in.len -= len;
+    return TLS_DONE;
 }
 
 size_t tls_engine_produced(const struct tls_engine *engine)
@@ -494,14 +489,12 @@ bool tls_engine_take(struct tls_engine *engine, uint8_t *out, size_t len)
 
 const struct pal_port *pal_port_scripted(void)
 {
-    static const struct pal_port port = {
-        .abi = PAL_ABI_VERSION,
-        .name = "scripted",
-        .version = "double, no cryptography",
-        .env_random = true,
-        .env_clock = true,
-        .tls = &pal_tls_table,
-        .token = &pal_token_reference,
-    };
+    static const struct pal_port port = {.abi = PAL_ABI_VERSION,
+                                         .name = "scripted",
+                                         .version = "double, no cryptography",
+                                         .env_random = true,
+                                         .env_clock = true,
+                                         .tls = &pal_tls_table,
+                                         .token = &pal_token_reference};
     return &port;
 }

@@ -389,11 +389,26 @@ size_t tls_engine_unread(const struct tls_engine *engine)
     return BIO_ctrl_pending(engine->in);
 }
 
-void tls_engine_discard(struct tls_engine *engine)
+/* A memory BIO forgets from its front only. */
+enum tls_event tls_engine_discard(struct tls_engine *engine, size_t len)
 {
+    size_t all = tls_engine_unread(engine);
+    size_t left = all - len;
+    uint8_t *copy = NULL;
+    bool ok;
+
+    if (left > 0) {
+        copy = engine->env->alloc(engine->env->context, all);
+        if (copy == NULL) {
+            return TLS_NO_MEMORY;
+        }
+    }
     begin(engine);
-    (void)BIO_reset(engine->in);
-    (void)tls_leave(TLS_DONE);
+    ok = left == 0 || BIO_read(engine->in, copy, (int)all) == (int)all;
+    ok = ok && BIO_reset(engine->in) == 1;
+    ok = ok && (left == 0 || BIO_write(engine->in, copy, (int)left) == (int)left);
+    engine->env->free(engine->env->context, copy);
+    return tls_leave(ok ? TLS_DONE : TLS_NO_MEMORY);
 }
 
 size_t tls_engine_produced(const struct tls_engine *engine)

@@ -91,11 +91,19 @@ static enum pal_status sized_encrypt(struct pal_tls *tls, struct pal_token *out,
 static enum pal_status sized_handshake(struct pal_tls *tls, struct pal_token *out, size_t *out_consumed,
                                        struct pal_view input)
 {
-    enum tls_event event;
+    struct pal_view kept = tls_queue_view(&tls->kept);
+    enum tls_event event = TLS_WANT_READ;
     enum pal_status collected;
 
+    if (kept.len > 0) { /* what an earlier decrypt left comes first */
+        tls->input = kept;
+        event = tls_engine_handshake(tls->engine);
+        tls_queue_drop(&tls->kept, kept.len - tls->input.len);
+    }
     tls->input = input;
-    event = tls_engine_handshake(tls->engine);
+    if (event == TLS_WANT_READ && tls_queue_view(&tls->kept).len == 0) {
+        event = tls_engine_handshake(tls->engine);
+    }
     *out_consumed = input.len - tls->input.len;
     tls->input = (struct pal_view){NULL, 0};
     collected = tls_append_output(tls, out); /* SSPI's own allocation, copied into the token */
