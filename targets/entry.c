@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * entry.c: the fuzz engine's way into a target; compiled once per target with -DPALDIFF_TARGET=<name>.
- * Options of its own start with two dashes, which libFuzzer leaves alone: --mutant=NAME plants a bug.
+ * Options of its own start with two dashes, which libFuzzer leaves alone: --mutant=NAME plants a bug, --stats-fd=N
+ * names an open file with room for struct stats, where the counts are kept. Other engines take every argument for a
+ * file: there PALDIFF_MUTANT=NAME plants the bug.
  */
 #include "harness.h"
+#include "stats.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define JOIN(name) target_##name
 #define TARGET_OF(name) JOIN(name)
@@ -15,6 +20,72 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 /* The engine gives no place to keep it. */
 static struct stage stage;
+static struct stats *stats; /* NULL if nobody asked for them */
+
+/* Somebody else's port, where one is linked in: it stands in for the reference. */
+__attribute__((weak)) extern pal_port_get_fn pal_port_get;
+
+static bool open_stage(const struct target *target, const struct pal_port *mutant)
+{
+    if (pal_port_get == NULL) {
+        return stage_init(&stage, target, mutant);
+    }
+    const struct pal_port *port = pal_port_get();
+    struct pal_port scratch;
+    if (port == NULL || port->abi != PAL_ABI_VERSION || mutant != NULL) {
+        (void)fputs("paldiff: the port gives nothing of this version of the contract, or a mutant is asked for too\n",
+                    stderr);
+        return false;
+    }
+    scratch = *port;
+    if (!target->adopt(&scratch, port)) {
+        (void)fprintf(stderr, "paldiff: port %s has nothing of target %s\n", port->name, target->name);
+        exit(EXIT_SKIPPED);
+    }
+    return stage_init_port(&stage, target, port);
+}
+
+static bool share_stats(const char *fd)
+{
+    char *end = NULL;
+    unsigned long number = strtoul(fd, &end, 10);
+    void *memory = *end == '\0' && number < INT_MAX
+                       ? mmap(NULL, sizeof(*stats), PROT_READ | PROT_WRITE, MAP_SHARED, (int)number, 0)
+                       : MAP_FAILED;
+    if (memory == MAP_FAILED) {
+        (void)fprintf(stderr, "paldiff: --stats-fd=%s is no file that can be shared\n", fd);
+        return false;
+    }
+    stats = memory;
+    return true;
+}
+
+static void tell_input(const uint8_t *data, size_t len)
+{
+    if (stats != NULL && len <= sizeof(stats->playing)) {
+        if (len > 0) {
+            memcpy(stats->playing, data, len);
+        }
+        atomic_store_explicit(&stats->playing_len, len + 1, memory_order_release);
+    }
+}
+
+static void tell_idle(void)
+{
+    if (stats != NULL) {
+        atomic_store_explicit(&stats->playing_len, 0, memory_order_relaxed);
+    }
+}
+
+static void tell_stats(void)
+{
+    if (stats != NULL) {
+        atomic_store_explicit(&stats->steps, stage.steps, memory_order_relaxed);
+        atomic_store_explicit(&stats->compared, stage.compared, memory_order_relaxed);
+        atomic_store_explicit(&stats->reached, stage.reached, memory_order_relaxed);
+        atomic_store_explicit(&stats->plays, stage.plays, memory_order_release);
+    }
+}
 
 /* close_stage: threads are ended before leaks are looked for, so that what a thread keeps by right is not one. */
 static void close_stage(void)
@@ -27,10 +98,14 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     const struct target *target = &TARGET_OF(PALDIFF_TARGET);
     const struct pal_port *mutant = NULL;
-    const char *name = NULL;
+    const char *name = getenv("PALDIFF_MUTANT");
     for (int i = 1; i < *argc; i++) {
         if (strncmp((*argv)[i], "--mutant=", strlen("--mutant=")) == 0) {
             name = (*argv)[i] + strlen("--mutant=");
+        }
+        if (strncmp((*argv)[i], "--stats-fd=", strlen("--stats-fd=")) == 0 &&
+            !share_stats((*argv)[i] + strlen("--stats-fd="))) {
+            exit(EXIT_USAGE);
         }
     }
     if (!harness_self_test(target)) {
@@ -39,7 +114,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     if (!harness_mutant(&mutant, target, name)) {
         exit(EXIT_USAGE);
     }
-    if (!stage_init(&stage, target, mutant)) {
+    if (!open_stage(target, mutant)) {
         exit(EXIT_SUITE);
     }
     if (atexit(close_stage) != 0) {
@@ -51,12 +126,15 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     struct verdict verdict;
+    tell_input(data, len);
     scenario_decode(&stage.scenario, stage.target->language, (struct pal_view){data, len});
     const struct rule *rule = stage_play(&stage, &verdict);
+    tell_stats();
     if (rule != NULL) {
         harness_report(stderr, &stage, rule, &verdict);
         harness_print_stats(stderr, &stage);
         rule->broken();
     }
+    tell_idle();
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * paldiff.c: the tool's front door: finds the command, and holds what the commands share.
  */
+#include "manual.h"
 #include "tool.h"
 
 #include <cjson/cJSON.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const struct {
@@ -38,6 +40,11 @@ int tool_usage(const char *format, ...)
 int tool_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
     static char name[64];
+    if (argc == 2 && strcmp(argv[1], "--manual") == 0) {
+        /* Commands come here with their tables; one that is asked for its part of the manual goes no further. */
+        manual_command(stdout, argv[0], argp);
+        exit(fflush(stdout) == 0 ? EXIT_HELD : EXIT_SUITE);
+    }
     (void)snprintf(name, sizeof(name), "paldiff %s", argv[0]);
     argv[0] = name;
     argp_err_exit_status = EXIT_USAGE;
@@ -62,8 +69,19 @@ bool tool_print_json(struct cJSON *json)
 
 const char *tool_corpus(void)
 {
+    static char installed[4096];
     const char *named = getenv("PALDIFF_CORPUS");
-    return named != NULL ? named : PALDIFF_CORPUS_DIR;
+    const char below[] = "/share/paldiff/corpus";
+    ssize_t len = readlink("/proc/self/exe", installed, sizeof(installed) - sizeof(below));
+    installed[len > 0 ? len : 0] = '\0';
+    for (int i = 0; i < 2 && strrchr(installed, '/') != NULL; i++) { /* PREFIX/bin/paldiff */
+        *strrchr(installed, '/') = '\0';
+    }
+    (void)snprintf(installed + strlen(installed), sizeof(below), "%s", below);
+    if (named != NULL) {
+        return named;
+    }
+    return access(installed, F_OK) == 0 ? installed : PALDIFF_CORPUS_DIR;
 }
 
 /* list: file names, grown by doubling. */
@@ -151,9 +169,43 @@ static void print_help(FILE *out)
     for (size_t i = 0; i < NUM_COMMANDS; i++) {
         (void)fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].sentence);
     }
-    (void)fputs("\n`paldiff COMMAND --help` explains one. Exit codes: 0 all held, 1 a rule is broken, 2 usage,\n"
-                "3 the suite itself failed, 4 nothing ran, 89 one case skipped.\n",
+    (void)fputs("\n`paldiff COMMAND --help` explains one, `paldiff --manual | man -l -` all. Exit codes: 0 all held,\n"
+                "1 a rule is broken, 2 usage, 3 the suite itself failed, 4 nothing ran, 89 one case skipped.\n",
                 out);
+}
+
+/* print_manual: false when standard output does not take it. */
+static bool print_manual(void)
+{
+    bool good = true;
+    manual_head(stdout);
+    for (size_t i = 0; i < NUM_COMMANDS; i++) {
+        char program[] = "paldiff";
+        char name[64];
+        char option[] = "--manual";
+        char *arguments[] = {program, name, option, NULL};
+        int status = 0;
+        (void)snprintf(name, sizeof(name), "%s", commands[i].name);
+        (void)fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            (void)commands[i].run(2, arguments + 1);
+            _exit(EXIT_SUITE); /* it did not ask for its options */
+        }
+        good = child > 0 && waitpid(child, &status, 0) == child && status == 0 && good;
+    }
+    manual_tail(stdout);
+    return good;
+}
+
+/* close_output: what a command printed is lost if standard output does not take it. */
+static int close_output(int result)
+{
+    if ((fflush(stdout) != 0 || ferror(stdout) != 0) && result != EXIT_BROKEN) {
+        (void)fputs("paldiff: standard output does not take the result\n", stderr);
+        return EXIT_SUITE;
+    }
+    return result;
 }
 
 /* zeroed: cJSON is not instrumented, so that to MSan what it writes was never written. */
@@ -168,11 +220,14 @@ int main(int argc, char **argv)
     cJSON_InitHooks(&hooks);
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
         print_help(stdout);
-        return EXIT_HELD;
+        return close_output(EXIT_HELD);
+    }
+    if (argc == 2 && strcmp(argv[1], "--manual") == 0) {
+        return close_output(print_manual() ? EXIT_HELD : EXIT_SUITE);
     }
     for (size_t i = 0; argc > 1 && i < NUM_COMMANDS; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
-            return commands[i].run(argc - 1, argv + 1);
+            return close_output(commands[i].run(argc - 1, argv + 1));
         }
     }
     print_help(stderr);

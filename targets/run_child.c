@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * run_child.c: one fuzz program as a child: its folders, arguments and environment, and what its output means.
- * It decides no exit code. It breaks when libFuzzer words its status, SUMMARY or "Test unit written to" lines
- * otherwise.
+ * run_child.c: one fuzz program as a child: its folders, arguments and environment, and what its end means.
+ * It decides no exit code. It breaks when libFuzzer names what it writes otherwise than crash-, timeout-, oom- or leak-
+ * and the SHA-1.
  */
 #include "run.h"
 #include "seeds.h"
+#include "stats.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -15,7 +16,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,7 +128,7 @@ static void add_corpus(struct arguments *arguments, const struct run *run, const
     }
 }
 
-static void fill_arguments(struct arguments *arguments, const struct run *run, const struct run_job *job)
+static void fill_arguments(struct arguments *arguments, const struct run *run, const struct run_job *job, int stats)
 {
     char dictionary[RUN_PATH_MAX];
     add(arguments, "%s/fuzz_%s", job->build->dir, job->target->name);
@@ -143,6 +147,8 @@ static void fill_arguments(struct arguments *arguments, const struct run *run, c
     add(arguments, "-print_funcs=0"); /* asking the symbolizer costs seconds */
     add(arguments, "-rss_limit_mb=2560");
     add(arguments, "-timeout=25");
+    add(arguments,
+        "-handle_xfsz=0"); /* a limit on file sizes is no crash of the target: it is told as a full disk is */
     add(arguments, "-error_exitcode=%d", ENGINE_EXIT);
     if (run_path(dictionary, "%s/%s.dict", tool_corpus(), job->target->name) && access(dictionary, R_OK) == 0) {
         add(arguments, "-dict=%s", dictionary);
@@ -150,19 +156,40 @@ static void fill_arguments(struct arguments *arguments, const struct run *run, c
     if (run->options.mutant != NULL) {
         add(arguments, "--mutant=%s", run->options.mutant);
     }
+    if (stats >= 0) {
+        add(arguments, "--stats-fd=%d", stats);
+    }
     for (char **argument = run->options.engine_args; argument != NULL && *argument != NULL; argument++) {
         add(arguments, "%s", *argument);
     }
     add_corpus(arguments, run, job);
 }
 
+void run_job_label(char out[RUN_TEXT_MAX], const struct run_job *job)
+{
+    if (job->worker > 0) {
+        (void)snprintf(out, RUN_TEXT_MAX, "%s.%" PRIu64, job->build->label, job->worker + 1);
+    } else {
+        (void)snprintf(out, RUN_TEXT_MAX, "%s", job->build->label);
+    }
+}
+
+void run_job_name(char out[RUN_TEXT_MAX], const struct run_job *job)
+{
+    char label[RUN_TEXT_MAX];
+    run_job_label(label, job);
+    (void)snprintf(out, RUN_TEXT_MAX, "%.64s-%.64s", job->target->name, label);
+}
+
 /* make_folders: fresh ones; what an earlier run found stays among the crashes. */
 static bool make_folders(const struct run *run, struct run_job *job)
 {
     char path[RUN_PATH_MAX];
+    char name[RUN_TEXT_MAX];
     size_t num_seeds = 0;
-    if (!run_path(job->dir, "%s/runs/%s-%s", run->report, job->target->name, job->build->label) ||
-        !run_path(job->crashes, "%s/crashes/%s-%s/", run->report, job->target->name, job->build->label)) {
+    run_job_name(name, job);
+    if (!run_path(job->dir, "%s/runs/%s", run->report, name) ||
+        !run_path(job->crashes, "%s/crashes/%s/", run->report, name)) {
         return false;
     }
     run_remove_dir(job->dir);
@@ -227,15 +254,18 @@ static void stay_on(int cpu)
 }
 
 /* become: in the child. A group of its own, so that Ctrl-C reaches us alone; and it dies with us. */
-static _Noreturn void become(const struct run_job *job, const struct arguments *arguments, int end, pid_t parent)
+static _Noreturn void become(const struct run_job *job, const struct arguments *arguments, int end, int stats,
+                             pid_t parent)
 {
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)signal(SIGPIPE, SIG_DFL);
+    /* The engine learns from compared values, addresses too: only at the same addresses does one seed find the same. */
+    (void)personality(ADDR_NO_RANDOMIZE);
     stay_on(job->cpu);
     if (getppid() == parent && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(end, STDOUT_FILENO) >= 0 &&
-        dup2(end, STDERR_FILENO) >= 0 && chdir(job->dir) == 0) {
+        dup2(end, STDERR_FILENO) >= 0 && (stats < 0 || fcntl(stats, F_SETFD, 0) == 0) && chdir(job->dir) == 0) {
         set_environment();
         (void)execv(arguments->argv[0], arguments->argv);
         (void)dprintf(STDERR_FILENO, "paldiff: %s does not start: %s; build it first\n", arguments->argv[0],
@@ -244,161 +274,81 @@ static _Noreturn void become(const struct run_job *job, const struct arguments *
     _exit(EXIT_SUITE);
 }
 
+/* share_stats: memory that the child counts in; its file for the child to inherit. -1 where it cannot be had (a limit
+ * on file sizes counts here too): then a child's counts are known only if it lives to print them. */
+static int share_stats(struct run_job *job)
+{
+    int fd = memfd_create("paldiff-stats", MFD_CLOEXEC);
+    void *memory = fd >= 0 && ftruncate(fd, sizeof(*job->stats)) == 0
+                       ? mmap(NULL, sizeof(*job->stats), PROT_READ, MAP_SHARED, fd, 0)
+                       : MAP_FAILED;
+    if (memory == MAP_FAILED) {
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return -1;
+    }
+    job->stats = memory;
+    return fd;
+}
+
+static void forget_stats(struct run_job *job)
+{
+    if (job->stats != NULL) {
+        (void)munmap(job->stats, sizeof(*job->stats));
+        job->stats = NULL;
+    }
+}
+
+/* launch: false when there is no new process. */
+static bool launch(struct run_job *job, const struct arguments *arguments, int stats)
+{
+    int ends[2] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+        return false;
+    }
+    /* The child's end blocks, as everybody expects of standard error. */
+    bool good = fcntl(ends[1], F_SETFL, 0) == 0;
+    for (size_t i = 0; i < arguments->num; i++) {
+        (void)fprintf(job->log, "%s%c", arguments->argv[i], i + 1 < arguments->num ? ' ' : '\n');
+    }
+    (void)fflush(job->log); /* or the child has it too; whether it was taken is seen when the log is closed */
+    pid_t parent = getpid();
+    job->pid = good ? fork() : -1;
+    if (job->pid == 0) {
+        become(job, arguments, ends[1], stats, parent);
+    }
+    (void)setpgid(job->pid, job->pid); /* here too: whoever is first */
+    (void)close(ends[1]);
+    job->pipe = ends[0];
+    job->state = JOB_RUNNING;
+    job->started = run_now();
+    return job->pid > 0;
+}
+
 bool run_child_start(struct run *run, struct run_job *job)
 {
     struct arguments arguments = {0};
-    int ends[2] = {-1, -1};
+    int stats = -1;
     bool good = make_folders(run, job);
     job->cpu = free_cpu(run);
     if (good) {
-        fill_arguments(&arguments, run, job);
-        good = !arguments.full && pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0;
-    }
-    if (good) {
-        /* The child's end blocks, as everybody expects of standard error. */
-        good = fcntl(ends[1], F_SETFL, 0) == 0;
-        for (size_t i = 0; i < arguments.num; i++) {
-            (void)fprintf(job->log, "%s%c", arguments.argv[i], i + 1 < arguments.num ? ' ' : '\n');
-        }
-        (void)fflush(job->log);
-        pid_t parent = getpid();
-        job->pid = good ? fork() : -1;
-        if (job->pid == 0) {
-            become(job, &arguments, ends[1], parent);
-        }
-        (void)setpgid(job->pid, job->pid); /* here too: whoever is first */
-        (void)close(ends[1]);
-        job->pipe = ends[0];
-        job->state = JOB_RUNNING;
-        job->started = run_now();
-        good = job->pid > 0;
+        stats = share_stats(job);
+        fill_arguments(&arguments, run, job, stats);
+        good = !arguments.full && launch(job, &arguments, stats);
     }
     for (size_t i = 0; i < arguments.num; i++) {
         free(arguments.argv[i]);
     }
+    if (stats >= 0) {
+        (void)close(stats);
+    }
     if (!good) {
         (void)fprintf(stderr, "paldiff: target %s could not be started in %s\n", job->target->name, job->build->dir);
+        forget_stats(job);
         job->state = JOB_ENDED;
     }
     return good;
-}
-
-/* ---- reading -------------------------------------------------------------------------------------------------------
- */
-
-/* take: a copy that is safe in a terminal and in JSON. */
-static void take(char out[RUN_TEXT_MAX], const char *text, size_t len)
-{
-    len = len < RUN_TEXT_MAX - 1 ? len : RUN_TEXT_MAX - 1;
-    for (size_t i = 0; i < len; i++) {
-        out[i] = text[i];
-        if (text[i] < ' ' || text[i] > '~') {
-            out[i] = '?';
-        }
-    }
-    out[len] = '\0';
-}
-
-/* number_after: the number that follows `word` in the line; `otherwise` if there is none. */
-static uint64_t number_after(const char *line, const char *word, uint64_t otherwise)
-{
-    const char *at = strstr(line, word);
-    return at != NULL ? strtoull(at + strlen(word), NULL, 10) : otherwise;
-}
-
-/* read_rule: "rule ID target NAME step N got ... want ...". */
-static void read_rule(struct run_finding *finding, const char *line)
-{
-    const char *id = line + strlen("rule ");
-    const char *target = strstr(id, " target ");
-    const char *step = target != NULL ? strstr(target, " step ") : NULL;
-    const char *got = step != NULL ? strstr(step, " got ") : NULL;
-    const char *want = got != NULL ? strstr(got, " want ") : NULL;
-    if (want == NULL || finding->rule[0] != '\0') {
-        return;
-    }
-    take(finding->line, line, strlen(line));
-    take(finding->rule, id, (size_t)(target - id));
-    finding->step = strtoull(step + strlen(" step "), NULL, 10);
-    take(finding->got, got + strlen(" got "), (size_t)(want - got) - strlen(" got "));
-    take(finding->want, want + strlen(" want "), strlen(want + strlen(" want ")));
-}
-
-static bool starts(const char *line, const char *word)
-{
-    return strncmp(line, word, strlen(word)) == 0;
-}
-
-static void read_stats(struct run_job *job, const char *line)
-{
-    job->has_stats = true;
-    job->plays = number_after(line, " plays=", 0);
-    job->operations = number_after(line, " steps=", 0);
-    job->compared = number_after(line, " compared=", 0);
-    job->reached = number_after(line, " reached=", 0);
-}
-
-static void read_line(struct run_job *job, const char *line)
-{
-    struct run_finding *finding = &job->finding;
-    static const char written[] = "Test unit written to ";
-    const char *artefact = strstr(line, written);
-    bool detail = job->in_details && starts(line, "  ");
-    job->in_details = detail;
-    if (detail) {
-        if (finding->num_details < RUN_DETAILS_MAX) {
-            take(finding->details[finding->num_details++], line + 2, strlen(line + 2));
-        }
-    } else if (line[0] == '#' && line[1] >= '0' && line[1] <= '9') {
-        job->executions = strtoull(line + 1, NULL, 10);
-        job->edges = number_after(line, " cov: ", job->edges);
-        job->corpus = number_after(line, " corp: ", job->corpus);
-    } else if (starts(line, "stat::number_of_executed_units:")) {
-        job->executions = number_after(line, "units:", job->executions);
-    } else if (starts(line, "paldiff-stats ")) {
-        read_stats(job, line);
-    } else if (starts(line, "rule ") && !starts(line, "rule broken")) {
-        read_rule(finding, line);
-        job->in_details = true;
-    } else if (starts(line, "SUMMARY: ")) {
-        take(finding->summary, line + strlen("SUMMARY: "), strlen(line + strlen("SUMMARY: ")));
-    } else if (artefact != NULL && strstr(artefact, "slow-unit-") == NULL) {
-        (void)snprintf(finding->file, sizeof(finding->file), "%s", artefact + strlen(written));
-    } else if (starts(line, "paldiff: ") && finding->summary[0] == '\0') {
-        take(finding->summary, line, strlen(line));
-    }
-}
-
-static void end_line(struct run_job *job)
-{
-    job->said[job->said_len] = '\0';
-    /* Two lines per input of interest would make the log of a long run huge. */
-    bool wordy = job->said[0] == '#' && (strstr(job->said, "\tNEW ") != NULL || strstr(job->said, "\tREDUCE ") != NULL);
-    if (!wordy && fprintf(job->log, "%s\n", job->said) < 0) {
-        job->log_full = true;
-    }
-    read_line(job, job->said);
-    job->said_len = 0;
-}
-
-void run_child_read(struct run_job *job)
-{
-    char chunk[16384];
-    ssize_t len = 0;
-    while (job->pipe >= 0 && (len = read(job->pipe, chunk, sizeof(chunk))) > 0) {
-        for (ssize_t i = 0; i < len; i++) {
-            if (chunk[i] == '\n' || job->said_len == sizeof(job->said) - 1) {
-                end_line(job);
-            }
-            if (chunk[i] != '\n' && chunk[i] != '\0') {
-                job->said[job->said_len++] = chunk[i];
-            }
-        }
-    }
-    if (job->pipe >= 0 && (len == 0 || (errno != EAGAIN && errno != EINTR))) {
-        (void)close(job->pipe);
-        job->pipe = -1;
-    }
 }
 
 /* ---- ending --------------------------------------------------------------------------------------------------------
@@ -411,7 +361,7 @@ static const char *kind_of(const struct run_job *job, int status)
     const char *name = strrchr(finding->file, '/');
     static const char *const artefacts[] = {"timeout", "oom", "leak"};
     for (size_t i = 0; name != NULL && i < sizeof(artefacts) / sizeof(artefacts[0]); i++) {
-        if (starts(name + 1, artefacts[i])) {
+        if (strncmp(name + 1, artefacts[i], strlen(artefacts[i])) == 0) {
             return artefacts[i];
         }
     }
@@ -436,20 +386,48 @@ static const char *kind_of(const struct run_job *job, int status)
     return strstr(finding->summary, "leak") != NULL ? "leak" : "crash";
 }
 
+/* was_written: whether what the engine says it wrote is there. A full disk leaves an empty file, under the name of what
+ * it would have held; only the empty input's own name ends like this. */
+static bool was_written(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 &&
+           (info.st_size > 0 || strstr(path, "da39a3ee5e6b4b0d3255bfef95601890afd80709") != NULL);
+}
+
+/* keep_input: what a child was at that ended without writing it. */
+static void keep_input(struct run_job *job)
+{
+    struct run_finding *finding = &job->finding;
+    uint64_t len = job->stats != NULL ? atomic_load_explicit(&job->stats->playing_len, memory_order_acquire) : 0;
+    if (finding->file[0] != '\0' || len == 0 || len > sizeof(job->stats->playing) + 1 ||
+        !run_path(finding->file, "%s%s-%" PRIu64, job->crashes, finding->kind, job->plays + 1)) {
+        return;
+    }
+    FILE *file = fopen(finding->file, "we");
+    bool good = file != NULL && fwrite(job->stats->playing, 1, len - 1, file) == len - 1;
+    good = file != NULL && fclose(file) == 0 && good;
+    if (!good) {
+        (void)fprintf(stderr, "paldiff: %s was not written: %s\n", finding->file, strerror(errno));
+        finding->file[0] = '\0';
+        job->log_full = true;
+    }
+}
+
 /* explain: an end that nobody announced gets its exit code or signal as its summary. */
 static void explain(struct run_job *job, int status)
 {
     struct run_finding *finding = &job->finding;
     char said[RUN_TEXT_MAX];
     (void)memcpy(said, finding->summary, sizeof(said));
-    if (finding->file[0] != '\0' && access(finding->file, R_OK) != 0) {
+    if (finding->file[0] != '\0' && !was_written(finding->file)) {
         (void)fprintf(stderr, "paldiff: %s was not written: is the disk full?\n", finding->file);
         finding->file[0] = '\0';
         job->log_full = true;
     }
     if (job->overdue) {
         (void)snprintf(finding->summary, sizeof(finding->summary), "did not end long after its time, and was killed");
-    } else if (WIFSIGNALED(status) && finding->file[0] == '\0') {
+    } else if (WIFSIGNALED(status)) {
         int signal_number = WTERMSIG(status);
         (void)snprintf(finding->summary, sizeof(finding->summary), "ended by signal %d (%s)%s%.400s", signal_number,
                        strsignal(signal_number), said[0] != '\0' ? ": " : "", said);
@@ -464,10 +442,7 @@ bool run_child_ended(struct run_job *job)
     if (waitpid(job->pid, &status, WNOHANG) != job->pid) {
         return false;
     }
-    run_child_read(job);
-    if (job->said_len > 0) {
-        end_line(job);
-    }
+    run_child_read_last(job);
     if (job->pipe >= 0) {
         (void)close(job->pipe);
     }
@@ -475,14 +450,14 @@ bool run_child_ended(struct run_job *job)
     job->pipe = -1;
     job->seconds = run_now() - job->started;
     job->state = JOB_ENDED;
-    if (job->executions == 0) {
-        job->executions = job->plays; /* the stand-alone driver's */
-    }
     job->finding.kind = kind_of(job, status);
     if (job->finding.kind != NULL) {
         explain(job, status);
+        keep_input(job);
     }
-    if (fclose(job->log) != 0) {
+    forget_stats(job);
+    bool log_error = ferror(job->log) != 0;
+    if (fclose(job->log) != 0 || log_error) {
         job->log_full = true;
     }
     if (job->finding.kind == NULL && !job->log_full) {

@@ -64,3 +64,17 @@ void run_remove_dir(const char *path)
 {
     (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
+
+bool run_has_room(const char *dir)
+{
+    static const char block[4096];
+    char path[RUN_PATH_MAX];
+    FILE *file = run_path(path, "%s/.room", dir) ? fopen(path, "we") : NULL;
+    bool good = file != NULL && fwrite(block, 1, sizeof(block), file) == sizeof(block);
+    good = file != NULL && fclose(file) == 0 && good;
+    if (!good) {
+        (void)fprintf(stderr, "paldiff: %s takes no more, new inputs are lost: %s\n", dir, strerror(errno));
+    }
+    (void)remove(path);
+    return good;
+}

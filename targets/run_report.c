@@ -2,6 +2,8 @@
  * run_report.c: what `paldiff run` says at the end: a table, the findings, a verdict, and the same as JSON.
  * It breaks nothing off: whatever was known when the run ended is told.
  */
+#include "findings.h"
+#include "hint.h"
 #include "poison.h"
 #include "run.h"
 #include "tool.h"
@@ -31,44 +33,24 @@ void run_report_table(FILE *out, const struct run *run)
         const struct run_job *job = &run->jobs[i];
         char compared[32] = "-";
         char reached[32] = "-";
+        char label[RUN_TEXT_MAX];
+        run_job_label(label, job);
         if (job->has_stats) {
             (void)snprintf(compared, sizeof(compared), "%.0f", per_second(job->compared, job->seconds));
             (void)snprintf(reached, sizeof(reached), "%.1f%%", 100 * reached_share(job));
         }
         (void)fprintf(out, "%-8s %-10s %12" PRIu64 " %9.0f %12s %8s %7" PRIu64 " %7" PRIu64 " %9d\n", job->target->name,
-                      job->build->label, job->executions, per_second(job->executions, job->seconds), compared, reached,
-                      job->edges, job->corpus, job->finding.kind != NULL ? 1 : 0);
+                      label, job->executions, per_second(job->executions, job->seconds), compared, reached, job->edges,
+                      job->corpus, job->finding.kind != NULL ? 1 : 0);
     }
 }
 
-/* shown: the path as it is shortest from here. */
-static const char *shown(const char *path)
-{
-    static char here[RUN_PATH_MAX];
-    size_t len = getcwd(here, sizeof(here)) != NULL ? strlen(here) : 0;
-    return len > 1 && strncmp(path, here, len) == 0 && path[len] == '/' ? path + len + 1 : path;
-}
-
-/* quoted: the path as a shell takes it. */
-static void quoted(char *out, size_t cap, const char *path)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+,:@=";
-    bool bare = path[strspn(path, plain)] == '\0';
-    (void)snprintf(out, cap, bare ? "%s" : "'%s'", path);
-}
-
 /* replay_command: what a person copies; empty when there is no input. */
-static void replay_command(char *out, size_t cap, const struct run *run, const struct run_job *job)
+static void replay_command(char out[HINT_MAX], const struct run *run, const struct run_job *job)
 {
-    char file[RUN_PATH_MAX + 2];
-    const char *tool = getenv("PALDIFF_COMMAND");
-    const char *mutant = run->options.mutant;
     out[0] = '\0';
     if (job->finding.file[0] != '\0') {
-        quoted(file, sizeof(file), shown(job->finding.file));
-        (void)snprintf(out, cap, "%s replay %s%s%s%s", tool != NULL ? tool : "ci/run paldiff",
-                       mutant != NULL ? "--mutant " : "", mutant != NULL ? mutant : "", mutant != NULL ? " " : "",
-                       file);
+        (void)hint_command(out, "replay", run->options.mutant, NULL, job->finding.file, NULL);
     }
 }
 
@@ -76,21 +58,21 @@ static void replay_command(char *out, size_t cap, const struct run *run, const s
 static void under_sanitizer(FILE *out, const struct run *run, const struct run_job *job)
 {
     char program[RUN_PATH_MAX];
-    char quoted_program[RUN_PATH_MAX + 2];
-    char file[RUN_PATH_MAX + 2];
+    char command[HINT_MAX] = "";
     if (job->finding.file[0] != '\0' && run_path(program, "%s/fuzz_%s", job->build->dir, job->target->name)) {
-        quoted(quoted_program, sizeof(quoted_program), shown(program));
-        quoted(file, sizeof(file), shown(job->finding.file));
-        (void)fprintf(out, "  under %s: %s %s%s%s%s\n", job->build->sanitizer, quoted_program,
-                      run->options.mutant != NULL ? "--mutant=" : "",
-                      run->options.mutant != NULL ? run->options.mutant : "", run->options.mutant != NULL ? " " : "",
-                      file);
+        hint_add(command, "", hint_path(program));
+        if (run->options.mutant != NULL) {
+            hint_add(command, " --mutant=", run->options.mutant);
+        }
+        hint_add(command, " ", hint_path(job->finding.file));
+        (void)fprintf(out, "  under %s: %s\n", job->build->sanitizer, command);
     }
 }
 
 void run_report_findings(FILE *out, const struct run *run)
 {
-    char command[2 * RUN_PATH_MAX];
+    char command[HINT_MAX];
+    char name[RUN_TEXT_MAX];
     char log[RUN_PATH_MAX];
     for (size_t i = 0; i < run->num_jobs; i++) {
         const struct run_job *job = &run->jobs[i];
@@ -109,12 +91,13 @@ void run_report_findings(FILE *out, const struct run *run)
         if (finding->rule[0] != '\0' && strcmp(finding->kind, "rule") != 0) {
             (void)fprintf(out, "  then: %s, %s\n", finding->kind, finding->summary);
         }
-        (void)fprintf(out, "  found by: %s-%s, seed %" PRIu64 " (the engine's: %" PRIu32 "), %" PRIu64 " executions\n",
-                      job->target->name, job->build->label, run->options.seed, job->seed, job->executions);
+        run_job_name(name, job);
+        (void)fprintf(out, "  found by: %s, seed %" PRIu64 " (the engine's: %" PRIu32 "), %" PRIu64 " executions\n",
+                      name, run->options.seed, job->seed, job->executions);
         if (run_path(log, "%s/log", job->dir)) {
-            (void)fprintf(out, "  log: %s\n", shown(log));
+            (void)fprintf(out, "  log: %s\n", hint_path(log));
         }
-        replay_command(command, sizeof(command), run, job);
+        replay_command(command, run, job);
         if (command[0] != '\0') {
             under_sanitizer(out, run, job);
             (void)fprintf(out, "  replay: %s\n", command);
@@ -140,11 +123,25 @@ const char *run_verdict(const struct run *run)
         return "broken";
     case EXIT_NOTHING_RAN:
         return "nothing-ran";
-    case EXIT_SUITE:
-        return "suite-failed";
     default:
-        return "interrupted";
+        return run->signal != 0 ? "interrupted" : "suite-failed";
     }
+}
+
+/* problem_of: why a job without a finding proves nothing; NULL if it does. */
+static const char *problem_of(const struct run_job *job)
+{
+    if (job->state == JOB_WAITING) {
+        return "not run";
+    }
+    if (job->finding.kind != NULL) {
+        return NULL;
+    }
+    if (job->executions == 0) {
+        return "nothing ran: it executed no input";
+    }
+    return job->compared == 0 && !job->stopped ? "nothing compared: it executed inputs, but no output was compared"
+                                               : NULL;
 }
 
 void run_report_verdict(FILE *out, const struct run *run)
@@ -155,13 +152,10 @@ void run_report_verdict(FILE *out, const struct run *run)
         const struct run_job *job = &run->jobs[i];
         executions += job->executions;
         compared += job->compared;
-        if (job->state == JOB_WAITING) {
-            (void)fprintf(out, "not run: %s-%s\n", job->target->name, job->build->label);
-        } else if (job->executions == 0 && job->finding.kind == NULL) {
-            (void)fprintf(out, "nothing ran: %s-%s executed no input\n", job->target->name, job->build->label);
-        } else if (job->compared == 0 && job->finding.kind == NULL && !job->stopped) {
-            (void)fprintf(out, "nothing compared: %s-%s executed inputs, but no output was compared\n",
-                          job->target->name, job->build->label);
+        if (problem_of(job) != NULL) {
+            char name[RUN_TEXT_MAX];
+            run_job_name(name, job);
+            (void)fprintf(out, "%s: %s\n", name, problem_of(job));
         }
     }
     (void)fprintf(out,
@@ -184,31 +178,48 @@ static void add_number(struct cJSON *object, const char *name, double number)
     (void)cJSON_AddNumberToObject(object, name, number);
 }
 
-static void add_finding(struct cJSON *findings, const struct run *run, const struct run_job *job)
+/* case_of: the job as a case of what was checked; it borrows from the job, and `command`. One that proves nothing is a
+ * failure too. */
+static void case_of(struct findings_case *out, const struct run *run, const struct run_job *job, const char *name,
+                    const char *command)
 {
-    char command[2 * RUN_PATH_MAX];
     const struct run_finding *finding = &job->finding;
-    struct cJSON *row = cJSON_CreateObject();
-    bool rule = finding->rule[0] != '\0';
-    replay_command(command, sizeof(command), run, job);
-    add_text(row, "rule", finding->rule);
-    if (rule) {
-        add_number(row, "step", (double)finding->step);
-    } else {
-        add_text(row, "step", NULL);
+    const char *problem = problem_of(job);
+    *out = (struct findings_case){.name = name,
+                                  .target = job->target->name,
+                                  .sanitizer = job->build->sanitizer,
+                                  .mutant = run->options.mutant,
+                                  .skipped = job->state == JOB_WAITING ? "the run ended before its turn" : NULL,
+                                  .seconds = job->seconds,
+                                  .finding = {.kind = finding->kind,
+                                              .rule = finding->rule,
+                                              .step = finding->step,
+                                              .got = finding->got,
+                                              .want = finding->want,
+                                              .summary = finding->summary,
+                                              .file = finding->file,
+                                              .command = command}};
+    if (problem != NULL && job->state != JOB_WAITING) {
+        out->finding = (struct finding){.kind = "startup", .summary = problem};
     }
-    add_text(row, "got", finding->got);
-    add_text(row, "want", finding->want);
-    add_text(row, "kind", finding->kind);
-    add_text(row, "file", finding->file[0] != '\0' ? shown(finding->file) : NULL);
-    add_text(row, "replay", command);
-    add_number(row, "seed", job->seed);
-    add_text(row, "summary", finding->summary);
-    struct cJSON *details = cJSON_AddArrayToObject(row, "details");
     for (size_t i = 0; i < finding->num_details; i++) {
-        (void)cJSON_AddItemToArray(details, cJSON_CreateString(finding->details[i]));
+        out->finding.details[i] = finding->details[i];
     }
-    (void)cJSON_AddItemToArray(findings, row);
+}
+
+_Static_assert(RUN_DETAILS_MAX < FINDING_DETAILS_MAX, "the list is ended by NULL");
+
+static void add_finding(struct cJSON *list, const struct run *run, const struct run_job *job)
+{
+    char command[HINT_MAX];
+    char label[RUN_TEXT_MAX];
+    struct findings_case one;
+    replay_command(command, run, job);
+    run_job_label(label, job);
+    case_of(&one, run, job, label, command);
+    struct cJSON *row = finding_json(&one);
+    add_number(row, "seed", job->seed);
+    (void)cJSON_AddItemToArray(list, row);
 }
 
 static struct cJSON *job_json(const struct run *run, const struct run_job *job)
@@ -221,6 +232,7 @@ static struct cJSON *job_json(const struct run *run, const struct run_job *job)
     add_number(row, "seconds", job->seconds);
     add_number(row, "edges", (double)job->edges);
     add_number(row, "corpus", (double)job->corpus);
+    add_text(row, "problem", problem_of(job));
     struct cJSON *findings = cJSON_AddArrayToObject(row, "findings");
     if (job->finding.kind != NULL) {
         add_finding(findings, run, job);
@@ -230,6 +242,8 @@ static struct cJSON *job_json(const struct run *run, const struct run_job *job)
     add_number(row, "reached_share", reached_share(job));
     add_number(row, "operations", (double)job->operations);
     add_text(row, "build", job->build->label);
+    add_number(row, "worker", (double)job->worker + 1);
+    add_number(row, "new_inputs", (double)job->num_new);
     add_number(row, "seed", job->seed);
     (void)cJSON_AddBoolToObject(row, "ran", job->state == JOB_ENDED);
     return row;
@@ -274,5 +288,32 @@ bool run_report_write(const struct run *run)
         (void)fprintf(stderr, "paldiff: the report cannot be written to %s: %s; make room, or use --report\n",
                       run->report, strerror(errno));
     }
+    return good;
+}
+
+bool run_report_findings_write(const struct run *run)
+{
+    struct findings_case *cases = calloc(run->num_jobs, sizeof(*cases));
+    char(*commands)[HINT_MAX] = calloc(run->num_jobs, sizeof(*commands));
+    char(*labels)[RUN_TEXT_MAX] = calloc(run->num_jobs, sizeof(*labels));
+    bool good = cases != NULL && commands != NULL && labels != NULL;
+    if (!good) {
+        (void)fputs("paldiff: no memory for the findings\n", stderr);
+    }
+    for (size_t i = 0; good && i < run->num_jobs; i++) {
+        replay_command(commands[i], run, &run->jobs[i]);
+        run_job_label(labels[i], &run->jobs[i]);
+        case_of(&cases[i], run, &run->jobs[i], labels[i], commands[i]);
+    }
+    struct findings findings = {"paldiff run", run->num_jobs, cases};
+    if (good && run->options.junit != NULL) {
+        good = findings_write_junit(&findings, run->options.junit);
+    }
+    if (cases != NULL && commands != NULL && labels != NULL && run->options.sarif != NULL) {
+        good = findings_write_sarif(&findings, run->options.sarif) && good;
+    }
+    free(cases);
+    free(commands);
+    free(labels);
     return good;
 }

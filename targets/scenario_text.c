@@ -185,6 +185,7 @@ static bool parse_bytes(struct parser *parser, struct scenario *out, struct step
 static bool parse_choice(struct parser *parser, uint32_t *out, const struct field *field)
 {
     char known[SCENARIO_ERROR_MAX / 2 - 16] = "";
+    bool cut = false;
     const char *start = parser->at;
     struct pal_view word = take_word(parser);
     for (uint32_t i = 0; i <= field->max; i++) {
@@ -193,14 +194,19 @@ static bool parse_choice(struct parser *parser, uint32_t *out, const struct fiel
             *out = i;
             return true;
         }
-        (void)snprintf(known + used, sizeof(known) - used, "%s%s", i == 0 ? "" : ", ", field->choices[i]);
+        cut = cut || used + strlen(field->choices[i]) + strlen(", , ..") >= sizeof(known);
+        if (!cut) {
+            (void)snprintf(known + used, sizeof(known) - used, "%s%s", i == 0 ? "" : ", ", field->choices[i]);
+        }
     }
     parser->at = start;
-    return expected(parser, "one of %s", known);
+    return expected(parser, "one of %s%s", known, cut ? ", .." : "");
 }
 
-static bool parse_field(struct parser *parser, struct scenario *out, struct step *step)
+/* parse_field: `said` has a bit for each field of the step that stands before. */
+static bool parse_field(struct parser *parser, struct scenario *out, struct step *step, uint32_t *said)
 {
+    _Static_assert(SCENARIO_FIELDS_MAX <= 32, "a bit for each");
     const struct operation *operation = &out->language->operations[step->op];
     const char *start = parser->at;
     struct pal_view name = take_word(parser);
@@ -212,6 +218,11 @@ static bool parse_field(struct parser *parser, struct scenario *out, struct step
         if (parser->at == parser->line_end || *parser->at != '=') {
             return expected(parser, "'=' after %s", field->name);
         }
+        if ((*said & (1u << i)) != 0) {
+            parser->at = start;
+            return expected(parser, "%s once only", field->name);
+        }
+        *said |= 1u << i;
         parser->at++;
         switch (field->kind) {
         case FIELD_NUMBER:
@@ -250,8 +261,9 @@ static bool parse_step(struct parser *parser, struct scenario *out)
             step->number[i] = (uint32_t)out->store_len;
         }
     }
+    uint32_t said = 0;
     while (skip_blanks(parser)) {
-        if (!parse_field(parser, out, step)) {
+        if (!parse_field(parser, out, step, &said)) {
             return false;
         }
     }
@@ -293,8 +305,16 @@ bool scenario_parse(struct scenario *out, const struct language *language, struc
         return expected(&parser, "the target %s", language->target);
     }
     (void)skip_blanks(&parser);
+    const char *at = parser.at;
     if (!parse_number(&parser, &version, language->version)) {
         return false;
+    }
+    if (version == 0) {
+        parser.at = at;
+        return expected(&parser, "a version from 1 to %u", language->version);
+    }
+    if (skip_blanks(&parser)) {
+        return expected(&parser, "the end of the line");
     }
     while (next_line(&parser)) {
         if (!parse_step(&parser, out)) {

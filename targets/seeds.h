@@ -7,8 +7,8 @@
 #include "target.h"
 
 /* seeds_write: encodes seeds/<target> and regress/<target> of the corpus into `dir`, which exists; a file each, of the
- * same name without ".txt". False, with a line on stderr, when a file is damaged or cannot be written, or there is
- * none. */
+ * same name without ".txt". Those that are longer than what the target is fuzzed with are left out: they are for
+ * replay. False, with a line on stderr, when a file is damaged or cannot be written, or there is none. */
 bool seeds_write(const struct target *target, const char *dir, size_t *out_num);
 
 #endif

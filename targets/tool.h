@@ -26,7 +26,8 @@ __attribute__((format(printf, 1, 2))) int tool_usage(const char *format, ...);
 /* tool_print_json: prints and frees it; false when standard output does not take it. */
 bool tool_print_json(struct cJSON *json);
 
-/* tool_corpus: the folder with seeds/ and regress/: $PALDIFF_CORPUS, or the source tree's. */
+/* tool_corpus: the folder with seeds/ and regress/: $PALDIFF_CORPUS, or what is installed beside this program, or the
+ * source tree's. */
 const char *tool_corpus(void);
 
 /* tool_files: all files below `path` (or `path` itself), sorted by name; each and the list are the caller's to free.

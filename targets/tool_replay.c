@@ -1,59 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tool_replay.c: plays inputs again, text or bytes. Every input is played several times, once more after the others in
- * another order, and with --fresh in a process of its own; all must leave the same traces.
+ * another order, and with --fresh in a process of its own; all must leave the same traces. Inputs are played in a child
+ * (guard.h): one that crashes is a finding, and the others are still played.
  */
-#include "tool.h"
+#include "replay.h"
+
+#include "hint.h"
+#include "kept.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <time.h>
 
-enum { KEY_MUTANT = 'm', KEY_TARGET = 't', KEY_RUNS = 'r', KEY_FRESH = 'f', KEY_HASHES = 'h', KEY_ALL_RULES = 'a' };
-
-struct options {
-    const char *mutant;
-    const char *target;
-    unsigned long runs;
-    bool fresh;
-    bool hashes;
-    bool all_rules;
+enum {
+    KEY_RUNS = 'r',
+    KEY_FRESH = 'f',
+    KEY_HASHES = 'h',
+    KEY_ALL_RULES = 'a',
+    KEY_KEPT = 'k',
+    KEY_HERE = 'H',
+    KEY_JSON = 'J',
+    KEY_JUNIT = 'U',
+    KEY_SARIF = 'S'
 };
 
-/* input: one file; `hash` of its first play. */
-struct input {
-    const char *path;
-    const struct target *target;
-    uint8_t *data;
-    size_t len;
-    uint64_t hash;
-};
-
-/* session: one stage per target, opened when first needed. */
-struct session {
-    const struct options *options;
-    struct stage *stages[8];
-    size_t num_inputs;
-    struct input *inputs;
-    size_t num_broken;
-    size_t num_unstable;
-};
+#define SECONDS_PER_PLAY 25u
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    struct options *options = state->input;
+    struct replay_options *options = state->input;
     char *end = NULL;
     switch (key) {
-    case KEY_MUTANT:
-        options->mutant = argument;
-        return 0;
-    case KEY_TARGET:
-        options->target = argument;
-        return 0;
     case KEY_RUNS:
         options->runs = strtoul(argument, &end, 10);
-        if (*end != '\0' || options->runs == 0) {
+        if (argument[0] < '0' || argument[0] > '9' || *end != '\0' || options->runs == 0) {
             argp_error(state, "--runs takes a number from 1");
         }
         return 0;
@@ -66,253 +47,292 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_ALL_RULES:
         options->all_rules = true;
         return 0;
+    case KEY_KEPT:
+        options->kept = true;
+        return 0;
+    case KEY_HERE:
+        options->here = true;
+        return 0;
+    case KEY_JSON:
+        options->json = true;
+        return 0;
+    case KEY_JUNIT:
+        options->junit = argument;
+        return 0;
+    case KEY_SARIF:
+        options->sarif = argument;
+        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return inputs_parse(key, argument, &options->inputs);
     }
 }
 
-/* stage_of: NULL when the stage cannot be opened. A mutant is planted in its own target only. */
-static struct stage *stage_of(struct session *session, const struct target *target)
+/* ---- playing -------------------------------------------------------------------------------------------------------
+ */
+
+static size_t index_of(const struct target *target)
 {
     size_t index = 0;
-    const struct pal_port *port = NULL;
-    const struct mutant *mutant = session->options->mutant != NULL ? mutant_find(session->options->mutant) : NULL;
     while (targets[index] != target) {
         index++;
     }
-    if (session->stages[index] == NULL) {
-        struct stage *stage = calloc(1, sizeof(*stage));
-        const char *name = mutant != NULL && strcmp(mutant->area, target->name) == 0 ? mutant->name : NULL;
-        if (stage == NULL || !harness_mutant(&port, target, name) || !stage_init(stage, target, port)) {
-            free(stage);
-            return NULL;
-        }
-        session->stages[index] = stage;
-    }
-    return session->stages[index];
+    return index;
 }
 
-/* play: false when the input is refused or the stage cannot be opened. */
-static bool play(struct session *session, const struct input *input, uint64_t *out_hash, const struct rule **out_rule,
-                 struct verdict *verdict)
+/* play: with what the rules compared added up. */
+static void play(struct replay *replay, const struct replay_case *one, struct guard_answer *out)
 {
-    struct stage *stage = stage_of(session, input->target);
-    if (stage == NULL || !harness_load(stage, input->path, (struct pal_view){input->data, input->len})) {
-        return false;
+    size_t index = index_of(one->input.target);
+    guard_play(&replay->guards[index], &one->input.scenario, out);
+    for (size_t r = 0; r < NUM_RULES; r++) {
+        replay->counts[index][r] += out->counts[r];
     }
-    *out_rule = stage_play(stage, verdict);
-    *out_hash = stage_hash(stage);
-    return true;
+    replay->played[index] = true;
 }
 
-static void unstable(struct session *session, const struct input *input, const char *when)
+static void unstable(struct replay_case *one, const char *when)
 {
-    (void)fprintf(stderr, "paldiff: %s does not replay exactly %s\n", input->path, when);
-    session->num_unstable++;
+    (void)fprintf(stderr, "paldiff: %s does not replay exactly %s\n", one->input.path, when);
+    one->inexact = when;
 }
 
 /* first_plays: `runs` plays in a row, judged once. */
-static bool first_plays(struct session *session, struct input *input)
+static bool first_plays(struct replay *replay, struct replay_case *one)
 {
-    struct verdict verdict;
-    const struct rule *rule = NULL;
-    for (unsigned long run = 0; run < session->options->runs; run++) {
-        uint64_t hash = 0;
-        if (!play(session, input, &hash, &rule, &verdict)) {
+    for (unsigned long run = 0; run < replay->options->runs && one->inexact == NULL; run++) {
+        play(replay, one, &replay->answer);
+        if (replay->answer.end == GUARD_FAILED) {
+            (void)fprintf(stderr, "paldiff: %s\n", replay->answer.text);
             return false;
         }
-        if (run > 0 && hash != input->hash) {
-            unstable(session, input, "in one process");
+        if (run > 0 && replay->answer.hash != one->hash) {
+            unstable(one, "in one process");
+        }
+        one->hash = replay->answer.hash;
+        if (replay->answer.end > GUARD_RULE) {
             break;
         }
-        input->hash = hash;
     }
-    if (rule != NULL) {
-        session->num_broken++;
-        (void)printf("BROKEN %s\n", input->path);
-        harness_report(stdout, stage_of(session, input->target), rule, &verdict);
-    }
-    if (session->options->hashes) {
-        const char *name = strrchr(input->path, '/');
-        (void)printf("%016" PRIx64 " %s/%s\n", input->hash, input->target->name, name != NULL ? name + 1 : input->path);
+    if (replay->answer.end != GUARD_HELD) {
+        one->answer = malloc(sizeof(*one->answer));
+        if (one->answer == NULL) {
+            return false;
+        }
+        *one->answer = replay->answer;
     }
     return true;
 }
 
-/* other_order: once more, in an order that has nothing to do with the first (a step coprime to the number). */
-static bool other_order(struct session *session)
+/* has_trace: an input that ended the process has no trace to compare. */
+static bool has_trace(const struct replay_case *one)
 {
-    size_t num = session->num_inputs;
+    return one->answer == NULL || one->answer->end == GUARD_RULE;
+}
+
+/* other_order: once more, in an order that has nothing to do with the first (a step coprime to the number). */
+static void other_order(struct replay *replay)
+{
+    size_t num = replay->num_cases;
     size_t stride = 7;
     while (num % stride == 0) {
         stride += 2;
     }
     for (size_t i = 0; i < num; i++) {
-        const struct input *input = &session->inputs[(num - 1 - i) * stride % num];
-        struct verdict verdict;
-        const struct rule *rule = NULL;
-        uint64_t hash = 0;
-        if (!play(session, input, &hash, &rule, &verdict)) {
+        struct replay_case *one = &replay->cases[(num - 1 - i) * stride % num];
+        if (has_trace(one)) {
+            play(replay, one, &replay->answer);
+            if (replay->answer.hash != one->hash) {
+                unstable(one, "after other inputs");
+            }
+        }
+    }
+}
+
+/* fresh_process: in a child that has played nothing before. */
+static void fresh_process(struct replay *replay, struct replay_case *one)
+{
+    struct guard guard;
+    guard_init(&guard, one->input.target, inputs_mutant(&replay->options->inputs, one->input.target), SECONDS_PER_PLAY);
+    guard.quiet = true;
+    guard_play(&guard, &one->input.scenario, &replay->answer);
+    (void)guard_deinit(&guard);
+    if (has_trace(one) && replay->answer.hash != one->hash) {
+        unstable(one, "in a fresh process");
+    }
+}
+
+/* kept_play: a scenario that was kept with a mutant still breaks its rule with it. */
+static void kept_play(struct replay *replay, struct replay_case *one)
+{
+    struct kept kept;
+    struct guard guard;
+    char text[GUARD_TEXT_MAX];
+    char rule[KEPT_TEXT_MAX] = "";
+    kept_read(&kept, (struct pal_view){one->input.data, one->input.len});
+    if (kept.mutant[0] == '\0') {
+        return;
+    }
+    guard_init(&guard, one->input.target, kept.mutant, SECONDS_PER_PLAY);
+    guard.quiet = true;
+    guard_play(&guard, &one->input.scenario, &replay->answer);
+    (void)guard_deinit(&guard);
+    if (replay->answer.end == GUARD_RULE) {
+        const struct rule *broken = &rules[replay->answer.rule];
+        (void)snprintf(rule, sizeof(rule), "%s.%s", broken->area, broken->name);
+    }
+    /* A finding without a rule ended the process; how, differs between builds. */
+    bool ended = kept.rule[0] == '(' && replay->answer.end != GUARD_HELD && replay->answer.end != GUARD_FAILED;
+    if (strcmp(rule, kept.rule) != 0 && !ended) {
+        (void)snprintf(one->unseen, sizeof(one->unseen), "with mutant %.100s it breaks %.100s, and not %.200s",
+                       kept.mutant, rule[0] != '\0' ? rule : guard_describe(text, &replay->answer),
+                       kept.rule[0] != '\0' ? kept.rule : "any rule, by its own comments");
+    }
+    replay->num_kept++;
+}
+
+static struct replay_extra *add_extra(struct replay *replay, const struct target *target, const char *kind)
+{
+    struct replay_extra *extra = &replay->extras[replay->num_extras++];
+    extra->target = target;
+    extra->kind = kind;
+    return extra;
+}
+
+/* find_vacuous: rules of the played targets that compared nothing. */
+static void find_vacuous(struct replay *replay)
+{
+    for (size_t i = 0; i < num_targets; i++) {
+        for (size_t r = 0; replay->played[i] && r < NUM_RULES; r++) {
+            if (rule_binds(&rules[r], targets[i]->name) && replay->counts[i][r] == 0) {
+                struct replay_extra *extra = add_extra(replay, targets[i], "vacuous");
+                (void)snprintf(extra->summary, sizeof(extra->summary),
+                               "%s.%s: no input of target %s gives it anything to compare", rules[r].area,
+                               rules[r].name, targets[i]->name);
+            }
+        }
+    }
+}
+
+static bool play_all(struct replay *replay)
+{
+    const struct replay_options *options = replay->options;
+    for (size_t i = 0; i < num_targets; i++) {
+        guard_init(&replay->guards[i], targets[i], inputs_mutant(&options->inputs, targets[i]), SECONDS_PER_PLAY);
+        replay->guards[i].here = options->here;
+    }
+    for (size_t i = 0; i < replay->num_cases; i++) {
+        struct timespec start;
+        struct timespec end;
+        (void)clock_gettime(CLOCK_MONOTONIC, &start);
+        if (!first_plays(replay, &replay->cases[i])) {
             return false;
         }
-        if (hash != input->hash) {
-            unstable(session, input, "after other inputs");
+        if (options->fresh) {
+            fresh_process(replay, &replay->cases[i]);
+        }
+        if (options->kept && options->inputs.mutant == NULL) {
+            kept_play(replay, &replay->cases[i]);
+        }
+        (void)clock_gettime(CLOCK_MONOTONIC, &end);
+        replay->cases[i].seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
+    }
+    other_order(replay);
+    if (options->all_rules) {
+        find_vacuous(replay);
+    }
+    for (size_t i = 0; i < num_targets; i++) {
+        if (!guard_deinit(&replay->guards[i])) {
+            struct replay_extra *extra = add_extra(replay, targets[i], "leak");
+            (void)snprintf(extra->summary, sizeof(extra->summary),
+                           "the process that played target %s did not end well: see above", targets[i]->name);
         }
     }
     return true;
 }
 
-/* fresh_process: in a child that has not started an engine yet. */
-static bool fresh_process(const struct options *options, const struct input *input, uint64_t *out_hash)
+/* ---- the command ---------------------------------------------------------------------------------------------------
+ */
+
+static bool add_files(char ***files, size_t *num, const char *path)
 {
-    int ends[2];
-    if (pipe(ends) != 0) {
+    char **more = NULL;
+    size_t num_more = 0;
+    bool good = tool_files(path, &more, &num_more);
+    char **grown = realloc(*files, (*num + num_more + 1) * sizeof(*grown));
+    if (grown == NULL) {
+        tool_files_free(more, num_more);
         return false;
     }
-    pid_t child = fork();
-    if (child == 0) {
-        struct session session = {.options = options};
-        struct verdict verdict;
-        const struct rule *rule = NULL;
-        uint64_t hash = 0;
-        bool good = play(&session, input, &hash, &rule, &verdict);
-        good = good && write(ends[1], &hash, sizeof(hash)) == (ssize_t)sizeof(hash);
-        _exit(good ? EXIT_HELD : EXIT_SUITE);
+    *files = grown;
+    if (num_more > 0) {
+        memcpy(grown + *num, more, num_more * sizeof(*more));
     }
-    (void)close(ends[1]);
-    int status = 0;
-    bool good = child > 0 && read(ends[0], out_hash, sizeof(*out_hash)) == (ssize_t)sizeof(*out_hash);
-    (void)close(ends[0]);
-    return child > 0 && waitpid(child, &status, 0) == child && good && status == 0;
+    *num += num_more;
+    free(more);
+    return good;
 }
 
-static int load_inputs(struct session *session, char **files, size_t num)
+static int replay_files(struct replay *replay, char **files, size_t num)
 {
-    const struct options *options = session->options;
-    const struct mutant *mutant = options->mutant != NULL ? mutant_find(options->mutant) : NULL;
-    const char *wanted = options->target != NULL ? options->target : (mutant != NULL ? mutant->area : "");
-    session->inputs = calloc(num > 0 ? num : 1, sizeof(*session->inputs));
-    for (size_t i = 0; session->inputs != NULL && i < num; i++) {
-        struct input *input = &session->inputs[session->num_inputs++];
-        input->path = files[i];
-        if (!harness_read(files[i], &input->data, &input->len)) {
-            return EXIT_USAGE;
-        }
-        input->target = harness_target_of(files[i], (struct pal_view){input->data, input->len}, wanted);
-        if (input->target == NULL) {
-            return tool_usage("%s belongs to no known target; say --target NAME", files[i]);
+    int result = EXIT_HELD;
+    if (num == 0) {
+        (void)fputs("paldiff: nothing ran: name files or folders of inputs\n", stderr);
+        return EXIT_NOTHING_RAN;
+    }
+    replay->cases = calloc(num, sizeof(*replay->cases));
+    replay->extras = calloc(num_targets * (NUM_RULES + 1), sizeof(*replay->extras));
+    for (size_t i = 0; replay->cases != NULL && replay->extras != NULL && i < num; i++) {
+        result = input_read(&replay->cases[replay->num_cases++].input, &replay->options->inputs, files[i]);
+        if (result != EXIT_HELD) {
+            return result;
         }
     }
-    return session->inputs != NULL ? EXIT_HELD : EXIT_SUITE;
-}
-
-/* vacuous_rules: rules of the played targets that compared nothing. */
-static size_t vacuous_rules(const struct session *session)
-{
-    size_t num = 0;
-    for (size_t i = 0; i < num_targets; i++) {
-        for (size_t r = 0; session->stages[i] != NULL && r < NUM_RULES; r++) {
-            if (rule_binds(&rules[r], targets[i]->name) && session->stages[i]->rule_counts[r] == 0) {
-                (void)printf("VACUOUS %s.%s: no input of target %s gives it anything to compare\n", rules[r].area,
-                             rules[r].name, targets[i]->name);
-                num++;
-            }
-        }
-    }
-    return num;
-}
-
-static int play_all(struct session *session)
-{
-    size_t num_vacuous = 0;
-    uint64_t *fresh = calloc(session->num_inputs, sizeof(*fresh));
-    bool good = fresh != NULL;
-    /* Children first: this process has no engine yet. */
-    for (size_t i = 0; good && session->options->fresh && i < session->num_inputs; i++) {
-        good = fresh_process(session->options, &session->inputs[i], &fresh[i]);
-    }
-    for (size_t i = 0; good && i < session->num_inputs; i++) {
-        good = first_plays(session, &session->inputs[i]);
-        if (good && session->options->fresh && fresh[i] != session->inputs[i].hash) {
-            unstable(session, &session->inputs[i], "in a fresh process");
-        }
-    }
-    good = good && other_order(session);
-    free(fresh);
-    if (!good) {
-        return EXIT_USAGE;
-    }
-    num_vacuous = session->options->all_rules ? vacuous_rules(session) : 0;
-    (void)fprintf(stderr, "%zu inputs played, %zu broken, %zu not exact, %zu rules vacuous\n", session->num_inputs,
-                  session->num_broken, session->num_unstable, num_vacuous);
-    if (session->num_unstable > 0) {
+    if (replay->num_cases < num || !play_all(replay)) {
         return EXIT_SUITE;
     }
-    return session->num_broken > 0 || num_vacuous > 0 ? EXIT_BROKEN : EXIT_HELD;
+    return replay_tell(replay);
 }
 
-static void session_deinit(struct session *session)
+static void replay_deinit(struct replay *replay)
 {
-    for (size_t i = 0; i < num_targets; i++) {
-        if (session->stages[i] != NULL) {
-            stage_deinit(session->stages[i]);
-            free(session->stages[i]);
-        }
+    for (size_t i = 0; i < replay->num_cases; i++) {
+        input_deinit(&replay->cases[i].input);
+        free(replay->cases[i].answer);
     }
-    for (size_t i = 0; i < session->num_inputs; i++) {
-        free(session->inputs[i].data);
-    }
-    free(session->inputs);
+    free(replay->cases);
+    free(replay->extras);
 }
 
 int tool_replay(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
-        {"mutant", KEY_MUTANT, "NAME", 0, "plant a bug in the first engine's port", 0},
-        {"target", KEY_TARGET, "NAME", 0, "target of inputs that are bytes and whose path does not say", 0},
+        INPUTS_ROWS,
         {"runs", KEY_RUNS, "N", 0, "plays in a row (2)", 0},
         {"fresh", KEY_FRESH, NULL, 0, "each input in a process of its own as well", 0},
         {"hashes", KEY_HASHES, NULL, 0, "print each input's trace hash, to compare builds", 0},
         {"all-rules", KEY_ALL_RULES, NULL, 0, "a rule that compared nothing in all inputs is red", 0},
+        {"kept", KEY_KEPT, NULL, 0, "an input that names a mutant must also break its rule with it", 0},
+        {"here", KEY_HERE, NULL, 0, "play in this process: for a debugger", 0},
+        {"json", KEY_JSON, NULL, 0, "the findings on standard output", 0},
+        {"junit", KEY_JUNIT, "FILE", 0, "every input as a JUnit test case", 0},
+        {"sarif", KEY_SARIF, "FILE", 0, "the findings as SARIF 2.1.0", 0},
         {0}};
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
                                      .args_doc = "FILE|DIR...",
                                      .doc = "Plays inputs again. Example: paldiff replay corpus/seeds"};
-    struct options options = {.runs = 2};
-    struct session session = {.options = &options};
-    _Static_assert(sizeof(session.stages) / sizeof(session.stages[0]) >= 8, "a stage per target");
-    int first = 0;
+    static struct replay replay;
+    static struct replay_options options = {.runs = 2};
     int result = EXIT_HELD;
     char **files = NULL;
     size_t num = 0;
-    first = tool_parse(&argp, argc, argv, &options);
-    if (options.mutant != NULL && mutant_find(options.mutant) == NULL) {
-        return tool_usage("there is no mutant %s; `paldiff mutants --list` names them", options.mutant);
-    }
+    int first = tool_parse(&argp, argc, argv, &options);
+    replay.options = &options;
     for (int i = first; result == EXIT_HELD && i < argc; i++) {
-        char **more = NULL;
-        size_t num_more = 0;
-        result = tool_files(argv[i], &more, &num_more) ? EXIT_HELD : EXIT_USAGE;
-        char **grown = realloc(files, (num + num_more + 1) * sizeof(*files));
-        if (grown == NULL) {
-            result = EXIT_SUITE;
-            break;
-        }
-        files = grown;
-        if (num_more > 0) {
-            memcpy(files + num, more, num_more * sizeof(*more));
-        }
-        num += num_more;
-        free(more);
+        result = add_files(&files, &num, argv[i]) ? EXIT_HELD : EXIT_USAGE;
     }
-    if (result == EXIT_HELD && num == 0) {
-        (void)fputs("paldiff: nothing ran: name files or folders of inputs\n", stderr);
-        result = EXIT_NOTHING_RAN;
-    }
-    result = result == EXIT_HELD ? load_inputs(&session, files, num) : result;
-    result = result == EXIT_HELD ? play_all(&session) : result;
-    session_deinit(&session);
+    result = result == EXIT_HELD ? replay_files(&replay, files, num) : result;
+    replay_deinit(&replay);
     tool_files_free(files, num);
     return result;
 }

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,7 +34,10 @@ enum {
     KEY_CORPUS = 'c',
     KEY_FROM_EMPTY = 'e',
     KEY_REPORT = 'o',
-    KEY_JSON = 'J'
+    KEY_JSON = 'J',
+    KEY_TOTAL = 't',
+    KEY_JUNIT = 'u',
+    KEY_SARIF = 'a'
 };
 
 /* asked: the command line. */
@@ -42,11 +47,14 @@ struct asked {
     const char *builds[RUN_BUILDS_MAX];
 };
 
+/* The signal that ends the run, and how many came: the second one does not wait for the children. */
 static volatile sig_atomic_t ending;
+static volatile sig_atomic_t num_signals;
 
 static void on_signal(int signal_number)
 {
     ending = signal_number;
+    num_signals++;
 }
 
 double run_now(void)
@@ -84,6 +92,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_SECONDS:
         options->seconds = number(state, "--seconds", argument, 1);
         return 0;
+    case KEY_TOTAL:
+        options->total_seconds = number(state, "--total-seconds", argument, 1);
+        return 0;
     case KEY_RUNS:
         options->runs = number(state, "--runs", argument, 1);
         return 0;
@@ -92,6 +103,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_AT_ONCE:
         options->at_once = number(state, "-j", argument, 1);
+        if (options->at_once > RUN_JOBS_AT_ONCE_MAX) {
+            argp_error(state, "-j takes at most %u", RUN_JOBS_AT_ONCE_MAX);
+        }
         return 0;
     case KEY_MUTANT:
         options->mutant = argument;
@@ -105,83 +119,18 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_REPORT:
         options->report = argument;
         return 0;
+    case KEY_JUNIT:
+        options->junit = argument;
+        return 0;
+    case KEY_SARIF:
+        options->sarif = argument;
+        return 0;
     case KEY_JSON:
         options->json = true;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
-}
-
-/* own_builds: asan and msan beside the build that this program is from. */
-static size_t own_builds(struct run *run)
-{
-    static const char *const names[] = {"asan", "msan"};
-    char own[RUN_PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
-    size_t num = 0;
-    own[len > 0 ? len : 0] = '\0';
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(own, '/');
-        *(slash != NULL ? slash : own) = '\0';
-    }
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        char *dir = run->builds[num].dir;
-        num += run_path(dir, "%s/%s", own, names[i]) && access(dir, X_OK) == 0 ? 1 : 0;
-    }
-    return num;
-}
-
-/* read_build: what the build is for stands in its CMakeCache.txt. */
-static bool read_build(struct run *run, struct run_build *build)
-{
-    static const char row[] = "PALDIFF_SANITIZER:STRING=";
-    static const char *const known[] = {"address", "memory", "thread"};
-    char path[RUN_PATH_MAX];
-    char line[RUN_LINE_MAX];
-    size_t alike = 1;
-    FILE *file = run_path(path, "%s/CMakeCache.txt", build->dir) ? fopen(path, "re") : NULL;
-    if (file == NULL) {
-        (void)fprintf(
-            stderr, "paldiff: %s is no build: make one with cmake --workflow --preset asan, and name it with --build\n",
-            build->dir);
-        return false;
-    }
-    build->sanitizer = "none";
-    while (fgets(line, sizeof(line), file) != NULL) {
-        line[strcspn(line, "\r\n")] = '\0';
-        for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && strncmp(line, row, strlen(row)) == 0; i++) {
-            build->sanitizer = strcmp(line + strlen(row), known[i]) == 0 ? known[i] : build->sanitizer;
-        }
-    }
-    (void)fclose(file);
-    for (const struct run_build *other = run->builds; other < build; other++) {
-        alike += other->sanitizer == build->sanitizer ? 1 : 0;
-    }
-    (void)snprintf(build->label, sizeof(build->label), alike > 1 ? "%s-%zu" : "%s", build->sanitizer, alike);
-    return true;
-}
-
-static int find_builds(struct run *run, const struct asked *asked)
-{
-    run->num_builds = asked->num_builds > 0 ? asked->num_builds : own_builds(run);
-    for (size_t i = 0; i < run->num_builds; i++) {
-        struct run_build *build = &run->builds[i];
-        if (asked->num_builds > 0 && realpath(asked->builds[i], build->dir) == NULL) {
-            (void)fprintf(stderr, "paldiff: the build %s cannot be used: %s\n", asked->builds[i], strerror(errno));
-            return EXIT_SUITE;
-        }
-        if (!read_build(run, build)) {
-            return EXIT_SUITE;
-        }
-    }
-    if (run->num_builds == 0) {
-        (void)fputs(
-            "paldiff: there is no build: make one with cmake --workflow --preset asan, and name it with --build\n",
-            stderr);
-        return EXIT_SUITE;
-    }
-    return EXIT_HELD;
 }
 
 /* child_seed: not 0, which libFuzzer takes for "choose one", and another one for each job. */
@@ -212,6 +161,9 @@ static int check_names(const struct run_options *options, char **names, size_t n
             return tool_usage("the mutant %s is target %s's, not %s's", mutant->name, mutant->area, names[i]);
         }
     }
+    if (options->seconds > 0 && options->total_seconds > 0) {
+        return tool_usage("--seconds is for each run, --total-seconds for all of them: give one");
+    }
     if (options->from_empty && options->corpus != NULL) {
         return tool_usage("--corpus cannot be had with --from-empty or --mutant, which start from nothing");
     }
@@ -221,25 +173,63 @@ static int check_names(const struct run_options *options, char **names, size_t n
     return EXIT_HELD;
 }
 
-/* make_jobs: of the targets that are named, else the mutant's, else all. */
-static int make_jobs(struct run *run, char **names, size_t num_names)
+/* is_wanted: one of the targets that are named, else the mutant's, else any. */
+static bool is_wanted(const struct run *run, const struct target *target, char **names, size_t num_names)
 {
     const struct mutant *mutant = run->options.mutant != NULL ? mutant_find(run->options.mutant) : NULL;
-    run->jobs = calloc(num_targets * run->num_builds, sizeof(*run->jobs));
-    for (size_t t = 0; run->jobs != NULL && t < num_targets; t++) {
-        bool wanted = num_names == 0 && (mutant == NULL || strcmp(mutant->area, targets[t]->name) == 0);
-        for (size_t i = 0; i < num_names; i++) {
-            wanted = wanted || strcmp(names[i], targets[t]->name) == 0;
-        }
-        for (size_t b = 0; wanted && b < run->num_builds; b++) {
-            struct run_job *job = &run->jobs[run->num_jobs++];
-            job->target = targets[t];
-            job->build = &run->builds[b];
-            job->seed = child_seed(run->options.seed, job->target->name, job->build->label);
-            job->pipe = -1;
+    bool wanted = num_names == 0 && (mutant == NULL || strcmp(mutant->area, target->name) == 0);
+    for (size_t i = 0; i < num_names; i++) {
+        wanted = wanted || strcmp(names[i], target->name) == 0;
+    }
+    return wanted;
+}
+
+/* make_jobs: one per target and build; when more are asked for at a time than that, further workers, each with a seed
+ * of its own. The first worker's does not depend on how many there are. */
+static int make_jobs(struct run *run, char **names, size_t num_names)
+{
+    uint64_t num_pairs = 0;
+    for (size_t t = 0; t < num_targets; t++) {
+        num_pairs += is_wanted(run, targets[t], names, num_names) ? run->num_builds : 0;
+    }
+    uint64_t num = run->options.at_once > num_pairs ? run->options.at_once : num_pairs;
+    run->jobs = calloc(num > 0 ? num : 1, sizeof(*run->jobs));
+    for (uint64_t worker = 0; run->jobs != NULL && run->num_jobs < num; worker++) {
+        for (size_t at = 0; at < num_targets * run->num_builds && run->num_jobs < num; at++) {
+            const struct target *target = targets[at / run->num_builds];
+            if (is_wanted(run, target, names, num_names)) {
+                struct run_job *job = &run->jobs[run->num_jobs++];
+                job->target = target;
+                job->build = &run->builds[at % run->num_builds];
+                job->worker = worker;
+                job->seed =
+                    child_seed(run->options.seed + worker * 0x9e3779b97f4a7c15u, target->name, job->build->label);
+                job->pipe = -1;
+            }
         }
     }
     return run->jobs != NULL ? EXIT_HELD : EXIT_SUITE;
+}
+
+/* share_time: the time of each job, when that of the whole run was given. Jobs that start together share none of it. */
+static int share_time(struct run *run)
+{
+    struct run_options *options = &run->options;
+    if (options->at_once == 0) {
+        cpu_set_t cpus;
+        options->at_once = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (uint64_t)CPU_COUNT(&cpus) : 1;
+    }
+    uint64_t rounds = (run->num_jobs + options->at_once - 1) / options->at_once;
+    if (options->total_seconds > 0) {
+        options->seconds = rounds > 0 ? options->total_seconds / rounds : 0;
+        if (options->seconds == 0) {
+            return tool_usage("--total-seconds %" PRIu64 " is too little for %zu runs, %" PRIu64 " at a time",
+                              options->total_seconds, run->num_jobs, options->at_once);
+        }
+    } else if (options->seconds == 0 && options->runs == 0) {
+        options->seconds = SECONDS_DEFAULT;
+    }
+    return EXIT_HELD;
 }
 
 /* open_report: the folder, for this run alone. The lock goes with the process. */
@@ -260,6 +250,17 @@ static bool open_report(struct run *run)
         (void)fprintf(stderr, "paldiff: another run reports to %s; name another folder with --report\n", run->report);
         (void)fclose(lock);
         return false;
+    }
+    /* An earlier run's would pass for this one's, should this one not come to write its own. */
+    if (!run_path(path, "%s/fuzz.json", run->report)) {
+        return false;
+    }
+    const char *const stale[] = {path, run->options.junit, run->options.sarif};
+    for (size_t i = 0; i < sizeof(stale) / sizeof(stale[0]); i++) {
+        struct stat info;
+        if (stale[i] != NULL && lstat(stale[i], &info) == 0 && S_ISREG(info.st_mode)) {
+            (void)remove(stale[i]);
+        }
     }
     return true;
 }
@@ -306,7 +307,7 @@ static void stop_late(struct run *run, struct run_job *job, double since)
     if (since > 0 && !job->stopped) {
         job->stopped = true;
         run_child_stop(job, SIGINT);
-    } else if (since > 0 && run_now() - since > STOP_SECONDS) {
+    } else if (since > 0 && (run_now() - since > STOP_SECONDS || num_signals > 1)) {
         run_child_stop(job, SIGKILL);
     } else if (run->options.seconds > 0 && late > 0) {
         job->overdue = true;
@@ -314,31 +315,35 @@ static void stop_late(struct run *run, struct run_job *job, double since)
     }
 }
 
-/* show_progress: on a terminal a line per child, redrawn every second; in a log one every half minute. */
-static void show_progress(const struct run *run, bool terminal, size_t *num_drawn)
+static bool is_over(const struct run_job *job)
 {
-    if (*num_drawn > 0) {
-        (void)fprintf(stderr, "\033[%zuA\033[J", *num_drawn);
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)job->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == job->pid;
+}
+
+/* end_job: reads and judges what a child has left; a place that takes no more ends the run. */
+static void end_job(struct run *run, struct run_job *job)
+{
+    char corpus[RUN_PATH_MAX];
+    if (!run_child_ended(job)) {
+        return;
     }
-    *num_drawn = 0;
-    for (size_t i = 0; i < run->num_jobs; i++) {
-        const struct run_job *job = &run->jobs[i];
-        if (job->state == JOB_RUNNING) {
-            (void)fprintf(stderr,
-                          "%-8s %-10s %4.0f s %10" PRIu64 " executions %6" PRIu64 " edges %6" PRIu64 " corpus\n",
-                          job->target->name, job->build->label, run_now() - job->started, job->executions, job->edges,
-                          job->corpus);
-            *num_drawn += terminal ? 1 : 0;
-        }
+    if (job->log_full) {
+        (void)fprintf(stderr, "paldiff: %s takes no more: make room, or name another folder with --report\n",
+                      run->report);
+        run->failed = true;
+    }
+    if (run->options.corpus != NULL &&
+        (!run_path(corpus, "%s/%s", run->options.corpus, job->target->name) || !run_has_room(corpus))) {
+        run->failed = true;
     }
 }
 
 static void run_all(struct run *run)
 {
-    bool terminal = isatty(STDERR_FILENO) == 1;
-    double next_progress = run_now() + (terminal ? 1 : 30);
+    struct run_progress progress;
     double since = 0;
-    size_t num_drawn = 0;
+    run_progress_init(&progress);
     start_jobs(run);
     while (num_running(run) > 0) {
         wait_for_output(run);
@@ -349,30 +354,22 @@ static void run_all(struct run *run)
             struct run_job *job = &run->jobs[i];
             if (job->state == JOB_RUNNING) {
                 run_child_read(job);
-                if (!run_child_ended(job)) {
+                if (is_over(job)) {
+                    run_progress_clear(&progress); /* there may be words to come, which would be taken back with it */
+                    end_job(run, job);
+                } else {
                     stop_late(run, job, since);
-                } else if (job->log_full) {
-                    (void)fprintf(stderr,
-                                  "paldiff: %s takes no more: make room, or name another folder with --report\n",
-                                  run->report);
-                    run->failed = true;
                 }
             }
         }
         start_jobs(run);
-        if (run_now() >= next_progress) {
-            show_progress(run, terminal, &num_drawn);
-            next_progress = run_now() + (terminal ? 1 : 30);
-        }
+        run_progress_show(&progress, run);
     }
     run->signal = ending;
-    if (num_drawn > 0) {
-        (void)fprintf(stderr, "\033[%zuA\033[J", num_drawn);
-    }
+    run_progress_clear(&progress);
 }
 
-/* judge: a broken rule weighs most, then a suite that failed, then one that was cut short, then one that saw nothing.
- */
+/* judge: a broken rule weighs most, then a suite that failed or was cut short, then one that saw nothing. */
 static int judge(const struct run *run)
 {
     bool broken = false;
@@ -388,11 +385,8 @@ static int judge(const struct run *run)
     if (broken) {
         return EXIT_BROKEN;
     }
-    if (startup) {
+    if (startup || run->signal != 0) {
         return EXIT_SUITE;
-    }
-    if (run->signal != 0) {
-        return 128 + run->signal;
     }
     return idle ? EXIT_NOTHING_RAN : EXIT_HELD;
 }
@@ -403,6 +397,7 @@ static void catch_signals(void)
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     (void)sigaction(SIGHUP, &action, NULL);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is to be told as a full disk is */
 }
 
 static int run_and_report(struct run *run)
@@ -413,7 +408,9 @@ static int run_and_report(struct run *run)
     catch_signals();
     run_all(run);
     run->exit_code = judge(run);
-    if (!run_report_write(run) && run->exit_code != EXIT_BROKEN) {
+    bool written = run_report_write(run);
+    written = run_report_findings_write(run) && written;
+    if (!written && run->exit_code != EXIT_BROKEN) {
         run->exit_code = EXIT_SUITE;
     }
     run_report_table(words, run);
@@ -425,28 +422,51 @@ static int run_and_report(struct run *run)
     return run->exit_code;
 }
 
+/* check_engine_args: what takes the children's output away from us, and their folders from each other. */
+static int check_engine_args(char **arguments)
+{
+    static const char *const refused[] = {"-jobs=", "-workers=", "-fork="};
+    for (char **argument = arguments; argument != NULL && *argument != NULL; argument++) {
+        for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+            if (strncmp(*argument, refused[i], strlen(refused[i])) == 0) {
+                return tool_usage("the engine's %s is not used: it breaks MSan, and its workers share folders; "
+                                  "`paldiff run -j N` gives each its own",
+                                  *argument);
+            }
+        }
+    }
+    return EXIT_HELD;
+}
+
 int tool_run(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
         {"build", KEY_BUILD, "DIR", 0,
          "a build folder with fuzz programs; again for more (asan and msan beside this one)", 0},
         {"seconds", KEY_SECONDS, "N", 0, "for each target and build (60, or no limit if --runs is given)", 0},
+        {"total-seconds", KEY_TOTAL, "N", 0, "for all of them, split evenly, instead of --seconds", 0},
         {"runs", KEY_RUNS, "N", 0, "inputs for each target and build", 0},
         {"seed", KEY_SEED, "N", 0, "of the whole run (1); each child's is made from it", 0},
-        {NULL, KEY_AT_ONCE, "N", 0, "children at a time (the number of processors)", 0},
+        {NULL, KEY_AT_ONCE, "N", 0,
+         "children at a time (the number of processors); when that is more than targets times builds, several workers "
+         "for each, which have folders and seeds of their own",
+         0},
         {"mutant", KEY_MUTANT, "NAME", 0, "plant a bug, in its target, and start from nothing", 0},
         {"corpus", KEY_CORPUS, "DIR", 0, "DIR/TARGET has more inputs, and keeps new ones", 0},
         {"from-empty", KEY_FROM_EMPTY, NULL, 0, "start without seeds", 0},
         {"report", KEY_REPORT, "DIR", 0, "for fuzz.json, crashes and logs (build/report)", 0},
         {"json", KEY_JSON, NULL, 0, "the report on standard output", 0},
+        {"junit", KEY_JUNIT, "FILE", 0, "also the findings as JUnit XML", 0},
+        {"sarif", KEY_SARIF, "FILE", 0, "also the findings as SARIF 2.1.0", 0},
         {0}};
-    static const struct argp argp = {.options = rows,
-                                     .parser = parse,
-                                     .args_doc = "[TARGET...] [-- ENGINE ARGS]",
-                                     .doc = "Fuzzes targets. Example: paldiff run --seconds 60 hmac"};
+    static const struct argp argp = {
+        .options = rows,
+        .parser = parse,
+        .args_doc = "[TARGET...] [-- ENGINE ARGS]",
+        .doc = "Fuzzes targets, every one in every build, or those named. Ctrl-C ends it early, with its report. "
+               "Example: paldiff run --seconds 60 hmac"};
     struct asked asked = {.options = {.seed = 1, .report = "build/report"}};
     static struct run run;
-    cpu_set_t cpus;
     int num_own = 0;
     while (num_own < argc && strcmp(argv[num_own], "--") != 0) {
         num_own++;
@@ -457,18 +477,14 @@ int tool_run(int argc, char **argv)
     }
     int first = tool_parse(&argp, num_own, argv, &asked);
     run.options = asked.options;
-    if (run.options.seconds == 0 && run.options.runs == 0) {
-        run.options.seconds = SECONDS_DEFAULT;
-    }
-    if (run.options.at_once == 0) {
-        run.options.at_once = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (uint64_t)CPU_COUNT(&cpus) : 1;
-    }
     run.options.from_empty = run.options.from_empty || run.options.mutant != NULL;
     char **names = argv + first;
     size_t num_names = (size_t)(num_own - first);
     int result = check_names(&run.options, names, num_names);
-    result = result == EXIT_HELD ? find_builds(&run, &asked) : result;
+    result = result == EXIT_HELD ? check_engine_args(run.options.engine_args) : result;
+    result = result == EXIT_HELD ? run_find_builds(&run, asked.num_builds, asked.builds) : result;
     result = result == EXIT_HELD ? make_jobs(&run, names, num_names) : result;
+    result = result == EXIT_HELD ? share_time(&run) : result;
     result = result == EXIT_HELD && !open_report(&run) ? EXIT_SUITE : result;
     result = result == EXIT_HELD ? run_and_report(&run) : result;
     free(run.jobs);

@@ -38,7 +38,10 @@ static bool write_file(const char *path, const uint8_t *data, size_t len)
     return good;
 }
 
-static bool write_seed(struct stage *stage, struct scenario *again, const char *file, const char *dir)
+/* write_seed: *out_written is false for a scenario that is longer than what its target is fuzzed with: that one is for
+ * replay alone. */
+static bool write_seed(struct stage *stage, struct scenario *again, const char *file, const char *dir,
+                       bool *out_written)
 {
     static uint8_t bytes[SCENARIO_INPUT_MAX];
     char path[4096];
@@ -61,12 +64,8 @@ static bool write_seed(struct stage *stage, struct scenario *again, const char *
         return false;
     }
     (void)snprintf(path, sizeof(path), "%s/%.*s", dir, name_len, name);
-    if (num > stage->target->input_len_max) {
-        (void)fprintf(stderr, "paldiff: %s takes %zu bytes, more than the %zu that target %s is fuzzed with\n", file,
-                      num, stage->target->input_len_max, stage->target->name);
-        return false;
-    }
-    return write_file(path, bytes, num);
+    *out_written = num <= stage->target->input_len_max;
+    return !*out_written || write_file(path, bytes, num);
 }
 
 bool seeds_write(const struct target *target, const char *dir, size_t *out_num)
@@ -78,12 +77,16 @@ bool seeds_write(const struct target *target, const char *dir, size_t *out_num)
     bool good = stage != NULL && again != NULL && tool_corpus_files(target, &files, &num);
     *out_num = 0;
     for (size_t i = 0; good && i < num; i++) {
+        bool written = false;
         stage->target = target;
-        good = write_seed(stage, again, files[i], dir);
-        (*out_num)++;
+        good = write_seed(stage, again, files[i], dir, &written);
+        *out_num += written ? 1 : 0;
     }
     if (good && num == 0) {
         (void)fprintf(stderr, "paldiff: target %s has an empty corpus below %s\n", target->name, tool_corpus());
+        good = false;
+    } else if (good && *out_num == 0) {
+        (void)fprintf(stderr, "paldiff: no scenario of target %s is short enough to be a seed\n", target->name);
         good = false;
     }
     tool_files_free(files, num);
@@ -94,8 +97,10 @@ bool seeds_write(const struct target *target, const char *dir, size_t *out_num)
 
 int tool_seeds(int argc, char **argv)
 {
-    static const struct argp argp = {.args_doc = "TARGET DIR",
-                                     .doc = "Writes the committed corpus of TARGET into DIR, as bytes."};
+    static const struct argp argp = {
+        .args_doc = "TARGET DIR",
+        .doc = "Writes the committed corpus of TARGET into DIR, as bytes. Example: paldiff seeds hmac "
+               "build/seeds/hmac"};
     (void)tool_parse(&argp, argc, argv, NULL);
     const struct target *target = argc == 3 ? target_find(argv[1]) : NULL;
     size_t num = 0;

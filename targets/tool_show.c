@@ -1,123 +1,237 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tool_show.c: one input for a reader: the scenario as text, then each step in every world, the first difference
- * marked.
+ * tool_show.c: one input for a reader: plays it, and chooses what is held against what. It is played in a child first,
+ * so that an input that ends the process is shown as far as it goes.
  */
-#include "tool.h"
+#include "guard.h"
+#include "hint.h"
+#include "inputs.h"
+#include "show.h"
 
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { KEY_MUTANT = 'm', KEY_TARGET = 't' };
+enum { KEY_JSON = 'J' };
 
-#define SHOWN_BYTES 16u
+#define SECONDS_PER_PLAY 25u
 
 struct options {
-    const char *mutant;
-    const char *target;
+    struct inputs_options inputs;
+    bool json;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
     switch (key) {
-    case KEY_MUTANT:
-        options->mutant = argument;
-        return 0;
-    case KEY_TARGET:
-        options->target = argument;
+    case KEY_JSON:
+        options->json = true;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return inputs_parse(key, argument, &options->inputs);
     }
 }
 
-static void print_world(const struct trace *trace, size_t index)
+/* ---- what show_*.c ask ---------------------------------------------------------------------------------------------
+ */
+
+struct pal_view show_output(const struct show *show, size_t world, size_t step)
 {
-    const struct trace_step *step = &trace->steps[index];
-    (void)printf("    %-16s %-13s", trace->name, pal_status_name(step->status));
-    for (size_t i = 0; i < step->out_len && i < SHOWN_BYTES && i < step->out.len; i++) {
-        (void)printf("%02x", step->out.data[i]);
-    }
-    if (step->out_len > SHOWN_BYTES) {
-        (void)printf(".. (%zu bytes)", step->out_len);
-    }
-    for (size_t fact = FACT_ALLOCATIONS; fact < NUM_FACTS; fact++) {
-        if (step->facts[fact] != 0) {
-            (void)printf(" %s=%u", trace_fact_name((enum trace_fact)fact), step->facts[fact]);
-        }
-    }
-    (void)putchar('\n');
+    const struct trace_step *at = &show->stage->worlds[world].trace.steps[step];
+    return (struct pal_view){at->out.data, at->out_len < at->out.len ? at->out_len : at->out.len};
 }
 
-static void print_steps(const struct stage *stage, const struct rule *rule, const struct verdict *verdict)
+bool show_differ(const struct show *show, size_t a, size_t b, size_t step)
 {
-    const struct trace *first = &stage->worlds[0].trace;
-    for (size_t i = 0; i < first->num_steps; i++) {
-        (void)printf("%s %2zu  thread %u  ", rule != NULL && verdict->step == i ? ">>" : "  ", i + 1,
-                     first->steps[i].thread);
-        if (i < stage->scenario.num_steps) {
-            scenario_print_step(&stage->scenario, i, stdout);
-        } else {
-            (void)fputs(first->steps[i].role == ROLE_END ? "(end, all dropped)" : "(closing message)", stdout);
+    const struct trace_step *in_a = &show->stage->worlds[a].trace.steps[step];
+    const struct trace_step *in_b = &show->stage->worlds[b].trace.steps[step];
+    return in_a->status != in_b->status || !views_equal(show_output(show, a, step), show_output(show, b, step));
+}
+
+void show_operation(char *out, size_t cap, const struct show *show, size_t step)
+{
+    const struct trace *trace = &show->stage->worlds[show->left].trace;
+    char *text = NULL;
+    size_t len = 0;
+    if (step >= show->stage->scenario.num_steps) {
+        (void)snprintf(out, cap, "%s",
+                       trace->steps[step].role == ROLE_END ? "(end, all dropped)" : "(closing message)");
+        return;
+    }
+    FILE *stream = open_memstream(&text, &len);
+    out[0] = '\0';
+    if (stream != NULL) {
+        scenario_print_step(&show->stage->scenario, step, stream);
+        if (fclose(stream) == 0 && (size_t)snprintf(out, cap, "%s", text) >= cap) {
+            (void)snprintf(out + cap - 3, 3, "..");
         }
-        (void)putchar('\n');
-        for (size_t w = 0; first->steps[i].role != ROLE_OTHER && w < stage->num_worlds; w++) {
-            print_world(&stage->worlds[w].trace, i);
+        free(text);
+    }
+}
+
+const char *show_red(const struct show *show)
+{
+    return show->colour ? "\033[31m" : "";
+}
+
+const char *show_bold(const struct show *show)
+{
+    return show->colour ? "\033[1m" : "";
+}
+
+const char *show_plain(const struct show *show)
+{
+    return show->colour ? "\033[0m" : "";
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------------------------
+ */
+
+/* likeness: how well `world` serves to be compared with the left one: it did otherwise where the rule broke, is the
+ * same engine's, is the plain one. */
+static unsigned likeness(const struct show *show, size_t world)
+{
+    const struct trace *left = &show->stage->worlds[show->left].trace;
+    const struct trace *trace = &show->stage->worlds[world].trace;
+    bool differs = show->rule != NULL && show_differ(show, world, show->left, show->verdict->step);
+    bool pair = trace->engine == left->engine && trace->mode != left->mode;
+    return (differs ? 4u : 0u) + (pair ? 2u : 0u) + (trace->mode == PAL_FRESH ? 1u : 0u);
+}
+
+static void choose(struct show *show)
+{
+    const struct stage *stage = show->stage;
+    unsigned best = 0;
+    bool chosen = false;
+    for (size_t w = 0; show->rule != NULL && w < stage->num_worlds; w++) {
+        show->left = &stage->worlds[w].trace == show->verdict->world ? w : show->left;
+    }
+    show->right = show->left;
+    for (size_t w = 0; w < stage->num_worlds; w++) {
+        if (w != show->left && (!chosen || likeness(show, w) > best)) {
+            show->right = w;
+            best = likeness(show, w);
+            chosen = true;
         }
     }
+    show->first_difference = SHOW_NO_STEP;
+    show->bytes_step = SHOW_NO_STEP;
+    for (size_t i = 0; i < stage->worlds[show->left].trace.num_steps; i++) {
+        bool outputs = !views_equal(show_output(show, show->left, i), show_output(show, show->right, i));
+        bool broken = show->rule != NULL && show->verdict->step == i;
+        if (show->first_difference == SHOW_NO_STEP && show_differ(show, show->left, show->right, i)) {
+            show->first_difference = i;
+        }
+        if (outputs && (broken || show->bytes_step == SHOW_NO_STEP)) {
+            show->bytes_step = i;
+        }
+    }
+}
+
+static bool wants_colour(void)
+{
+    const char *no = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) == 1 && (no == NULL || no[0] == '\0') && terminal != NULL &&
+           strcmp(terminal, "dumb") != 0;
+}
+
+/* ---- the command ---------------------------------------------------------------------------------------------------
+ */
+
+/* show_ended: an input whose play has no traces, because its process did not live to write them. */
+static int show_ended(const struct options *options, const struct input *input, const struct guard_answer *answer)
+{
+    char text[GUARD_TEXT_MAX];
+    char command[HINT_MAX];
+    if (answer->end == GUARD_FAILED) {
+        (void)fprintf(stderr, "paldiff: %s\n", answer->text);
+        return EXIT_SUITE;
+    }
+    if (options->json) {
+        struct cJSON *json = cJSON_CreateObject();
+        (void)cJSON_AddStringToObject(json, "file", input->path);
+        (void)cJSON_AddStringToObject(json, "target", input->target->name);
+        (void)cJSON_AddStringToObject(json, "ended", guard_describe(text, answer));
+        return tool_print_json(json) ? EXIT_BROKEN : EXIT_SUITE;
+    }
+    scenario_print(&input->scenario, stdout);
+    (void)printf("\n%s\n", guard_describe(text, answer));
+    /* A debugger wants this very program, not what starts it. */
+    ssize_t len = readlink("/proc/self/exe", text, sizeof(text) - 1);
+    text[len > 0 ? len : 0] = '\0';
+    (void)setenv("PALDIFF_COMMAND", hint_path(text), 1);
+    (void)printf("  in a debugger: gdb --args %s\n",
+                 hint_command(command, "replay --here", inputs_mutant(&options->inputs, input->target),
+                              inputs_target_hint(&options->inputs, input), input->path, NULL));
+    return EXIT_BROKEN;
+}
+
+static int show_played(const struct options *options, const struct input *input)
+{
+    struct verdict verdict;
+    const struct pal_port *port = NULL;
+    struct stage *stage = calloc(1, sizeof(*stage));
+    const char *mutant = inputs_mutant(&options->inputs, input->target);
+    int result = EXIT_SUITE;
+    if (stage == NULL || !harness_mutant(&port, input->target, mutant) || !stage_init(stage, input->target, port)) {
+        free(stage);
+        return EXIT_SUITE;
+    }
+    stage->scenario = input->scenario;
+    const struct rule *rule = stage_play(stage, &verdict);
+    struct show show = {.stage = stage,
+                        .path = hint_path(input->path),
+                        .mutant = mutant,
+                        .rule = rule,
+                        .verdict = &verdict,
+                        .colour = wants_colour()};
+    choose(&show);
+    result = rule != NULL ? EXIT_BROKEN : EXIT_HELD;
+    if (options->json) {
+        result = tool_print_json(show_json(&show)) ? result : EXIT_SUITE;
+    } else {
+        show_text(&show, stdout);
+    }
+    stage_deinit(stage);
+    free(stage);
+    return result;
+}
+
+static int show_input(const struct options *options, const struct input *input)
+{
+    static struct guard_answer answer;
+    struct guard guard;
+    guard_init(&guard, input->target, inputs_mutant(&options->inputs, input->target), SECONDS_PER_PLAY);
+    guard_play(&guard, &input->scenario, &answer);
+    (void)guard_deinit(&guard);
+    if (answer.end != GUARD_HELD && answer.end != GUARD_RULE) {
+        return show_ended(options, input, &answer);
+    }
+    return show_played(options, input);
 }
 
 int tool_show(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
-        {"mutant", KEY_MUTANT, "NAME", 0, "plant a bug in the first engine's port", 0},
-        {"target", KEY_TARGET, "NAME", 0, "target of an input that is bytes", 0},
-        {0}};
+        INPUTS_ROWS, {"json", KEY_JSON, NULL, 0, "every world's steps as JSON", 0}, {0}};
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
                                      .args_doc = "FILE",
-                                     .doc = "Prints what an input does. Example: paldiff show FILE"};
+                                     .doc = "Prints what an input does, two worlds side by side. Example: paldiff show "
+                                            "corpus/seeds/send/short-then-rest.txt"};
     struct options options = {0};
-    struct verdict verdict;
-    const struct pal_port *port = NULL;
-    uint8_t *data = NULL;
-    size_t len = 0;
-    int result = EXIT_USAGE;
     int at = tool_parse(&argp, argc, argv, &options);
-    struct stage *stage = calloc(1, sizeof(*stage));
-    if (at != argc - 1 || stage == NULL) {
-        free(stage);
+    if (at != argc - 1) {
         return tool_usage("show takes one file");
     }
-    if (!harness_read(argv[at], &data, &len)) {
-        free(stage);
-        return EXIT_USAGE;
+    struct input *input = calloc(1, sizeof(*input));
+    int result = input != NULL ? input_read(input, &options.inputs, argv[at]) : EXIT_SUITE;
+    result = result == EXIT_HELD ? show_input(&options, input) : result;
+    if (input != NULL) {
+        input_deinit(input);
     }
-    const struct mutant *mutant = options.mutant != NULL ? mutant_find(options.mutant) : NULL;
-    const char *wanted = options.target != NULL ? options.target : (mutant != NULL ? mutant->area : "");
-    const struct target *target = harness_target_of(argv[at], (struct pal_view){data, len}, wanted);
-    if (target == NULL) {
-        result = tool_usage("%s belongs to no known target; say --target NAME", argv[at]);
-    } else if (harness_mutant(&port, target, options.mutant)) {
-        result = stage_init(stage, target, port) ? EXIT_HELD : EXIT_SUITE;
-        if (result == EXIT_HELD && harness_load(stage, argv[at], (struct pal_view){data, len})) {
-            const struct rule *rule = stage_play(stage, &verdict);
-            scenario_print(&stage->scenario, stdout);
-            (void)putchar('\n');
-            print_steps(stage, rule, &verdict);
-            (void)putchar('\n');
-            if (rule != NULL) {
-                harness_report(stdout, stage, rule, &verdict);
-                result = EXIT_BROKEN;
-            } else {
-                (void)puts("all rules held");
-            }
-        } else {
-            result = EXIT_USAGE;
-        }
-        stage_deinit(stage);
-    }
-    free(data);
-    free(stage);
+    free(input);
     return result;
 }
