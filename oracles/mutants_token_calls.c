@@ -68,19 +68,19 @@ void mutant_token_length_is_capacity(struct mutant_tables *tables)
 }
 
 /* As many bytes as were reserved, though less was made. */
-static enum pal_status length_as_reserved(struct pal_tls *tls, struct pal_token *out, bool request_peer)
+static enum pal_status length_as_reserved(struct pal_tls *tls, struct pal_token *out, uint8_t description)
 {
-    enum pal_status status = mutant_good_tls->update_keys(tls, out, request_peer);
-    if (is_pooled(out) && out->cap - out->len >= 5) {
+    enum pal_status status = mutant_good_tls->alert(tls, out, description);
+    if (is_pooled(out) && out->cap >= out->len + 8) {
         mutant_fire();
-        out->len += out->cap - out->len;
+        out->len += 8;
     }
     return status;
 }
 
 void mutant_token_length_as_reserved(struct mutant_tables *tables)
 {
-    tables->tls.update_keys = length_as_reserved;
+    tables->tls.alert = length_as_reserved;
 }
 
 /* The trailer is guessed a byte too small. */
@@ -183,13 +183,19 @@ void mutant_token_alert_lost_on_failure(struct mutant_tables *tables)
 }
 
 /* Or it stays in a side buffer, and leaves with somebody else's token. */
+static void set_aside(struct mutant_session *session, struct pal_token *out)
+{
+    if (session->failed && out->len > 0) {
+        mutant_fire();
+        keep(session, out);
+        out->len = 0;
+    }
+}
+
 static enum pal_status pending_kept(struct pal_tls *tls, struct pal_token *out)
 {
     enum pal_status status = mutant_good_tls->take_pending(tls, out);
-    if (mutant_session(tls)->failed) {
-        keep(mutant_session(tls), out);
-        out->len = 0;
-    }
+    set_aside(mutant_session(tls), out);
     return status;
 }
 
@@ -197,6 +203,7 @@ static enum pal_status kept_for_next(struct pal_tls *tls, struct pal_token *out,
 {
     enum pal_status status = mutant_good_tls->encrypt(tls, out, plain);
     mutant_session(tls)->failed |= status == PAL_PROTOCOL;
+    set_aside(mutant_session(tls), out);
     if (status == PAL_OK) {
         deliver_kept(mutant_session(tls), out);
     }

@@ -416,6 +416,12 @@ static const struct world_spec worlds[POOL_WORLDS] = {
     {"model/fresh", model_port, PAL_FRESH, WAY_PLAIN},
 };
 
+static bool adopt_pool(struct pal_port *out, const struct pal_port *from)
+{
+    out->pool = from->pool;
+    return from->pool != NULL;
+}
+
 const struct target target_pool = {
     .name = "pool",
     .sentence = "a pool of buffers, as it is and in hostile mode, against fresh allocations",
@@ -423,6 +429,7 @@ const struct target target_pool = {
     .num_worlds = POOL_WORLDS,
     .worlds = worlds,
     .mutated = pal_port_reference,
+    .adopt = adopt_pool,
     .input_len_max = 40,
     .alarm_mutant = "pool_second_return_accepted",
     .alarm_scenario = "paldiff pool 1\nrent\nkeep\nrelease\nrelease-copy\n",

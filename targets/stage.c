@@ -6,28 +6,83 @@
 #include <stdio.h>
 #include <string.h>
 
-bool stage_init(struct stage *stage, const struct target *target, const struct pal_port *mutant)
+/* add_world: false, with a line on stderr, when it cannot be started. */
+static bool add_world(struct stage *stage, const struct world_spec *spec, const struct pal_port *port)
+{
+    struct world *world = &stage->worlds[stage->num_worlds];
+    world->spec = spec;
+    world->port = port;
+    world->mode = spec->mode;
+    if (world->port == NULL || !arena_init(&world->arena)) {
+        (void)fprintf(stderr, "paldiff: world %s cannot be started\n", spec->name);
+        return false;
+    }
+    world_env_init(&world->env);
+    world_env_keep(&world->env);
+    stage->num_worlds++;
+    return true;
+}
+
+static void start(struct stage *stage, const struct target *target)
 {
     memset(stage, 0, sizeof(*stage));
     stage->target = target;
     rules_binding(stage->binds, target->name);
     actors_init(&stage->actors);
-    for (size_t i = 0; i < target->num_worlds; i++) {
+}
+
+bool stage_init(struct stage *stage, const struct target *target, const struct pal_port *mutant)
+{
+    bool good = true;
+    start(stage, target);
+    for (size_t i = 0; good && i < target->num_worlds; i++) {
         const struct world_spec *spec = &target->worlds[i];
-        struct world *world = &stage->worlds[i];
         bool mutated = mutant != NULL && spec->port == target->mutated;
-        world->spec = spec;
-        world->port = mutated ? mutant : spec->port();
-        world->mode = spec->mode;
-        if (world->port == NULL || !arena_init(&world->arena)) {
-            (void)fprintf(stderr, "paldiff: world %s cannot be started\n", spec->name);
-            stage_deinit(stage);
-            return false;
-        }
-        world_env_init(&world->env);
-        stage->num_worlds++;
+        good = add_world(stage, spec, mutated ? mutant : spec->port());
     }
-    return true;
+    if (!good) {
+        stage_deinit(stage);
+    }
+    return good;
+}
+
+/* add_own: a world of the adopted port, unless that lacks it. */
+static bool add_own(struct stage *stage, const struct world_spec *spec)
+{
+    if (stage->target->lacks != NULL && stage->target->lacks(&stage->adopted, spec)) {
+        stage->lacking[stage->num_lacking++] = spec;
+        return true;
+    }
+    struct world *world = &stage->worlds[stage->num_worlds];
+    (void)snprintf(world->name, sizeof(world->name), "port, for %s", spec->name);
+    return add_world(stage, spec, &stage->adopted);
+}
+
+bool stage_init_port(struct stage *stage, const struct target *target, const struct pal_port *port)
+{
+    const struct pal_port *reference = target->mutated();
+    start(stage, target);
+    bool good = reference != NULL;
+    if (good) {
+        stage->adopted = *reference;
+        stage->adopted.name = port->name;
+        stage->adopted.version = port->version;
+        stage->adopted.env_random = port->env_random;
+        stage->adopted.env_clock = port->env_clock;
+        good = target->adopt(&stage->adopted, port);
+    }
+    for (size_t i = 0; good && i < target->num_worlds; i++) {
+        const struct world_spec *spec = &target->worlds[i];
+        good = spec->port == target->mutated ? add_own(stage, spec) : add_world(stage, spec, spec->port());
+    }
+    good = good && (target->own_world == NULL || add_own(stage, target->own_world));
+    for (size_t i = 0; good && i < stage->num_worlds; i++) {
+        good = arena_guard(&stage->worlds[i].arena);
+    }
+    if (!good) {
+        stage_deinit(stage);
+    }
+    return good;
 }
 
 void stage_deinit(struct stage *stage)
@@ -46,9 +101,8 @@ const struct rule *stage_play(struct stage *stage, struct verdict *out)
     for (size_t i = 0; i < stage->num_worlds; i++) {
         struct world *world = &stage->worlds[i];
         arena_reset(&world->arena);
-        world_env_deinit(&world->env);
-        world_env_init(&world->env);
-        world->trace.name = world->spec->name;
+        world_env_reset(&world->env);
+        world->trace.name = world->name[0] != '\0' ? world->name : world->spec->name;
         world->trace.engine = world->port->name;
         world->trace.mode = world->mode;
         world->trace.num_steps = 0;

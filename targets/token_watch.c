@@ -99,15 +99,14 @@ struct pal_view token_take(struct world *world, const struct pal_token *token, e
         token_broken(trace, clause);
         return none;
     }
-    if (token->len == 0) {
+    if (token->payload == NULL || token->len == 0) {
         return none;
     }
     trace->facts[FACT_BLEED] += token_bleed((struct pal_view){token->payload, token->len});
-    uint8_t *copy = arena_take(&world->arena, token->len, 0);
-    memcpy(copy, token->payload, token->len);
+    struct pal_view copy = arena_copy(&world->arena, (struct pal_view){token->payload, token->len});
     /* Told already; the rules that compare it would only stop the process. */
-    poison_foreign(copy, token->len);
-    return (struct pal_view){copy, token->len};
+    poison_foreign(copy.data, copy.len);
+    return copy;
 }
 
 enum pal_status token_release(struct world *world, struct pal_token *token, struct trace_step *trace)
