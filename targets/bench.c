@@ -6,16 +6,16 @@
 #include "bench.h"
 
 #include <assert.h>
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* What a calibrated batch aims at, `settle` included: long enough to let an interrupt disappear in a quartile, short
- * enough for 126 arms and 200 rounds in half a minute. */
+/* What a batch aims at, `settle` included: long enough to let an interrupt disappear in a quartile, short enough for
+ * 360 arms and 100 rounds in a quarter of a minute. */
 #define BATCH_NS 300e3
 #define BATCH_OPS_MAX 1000u
 
@@ -40,7 +40,7 @@ struct crew {
     struct worker workers[BENCH_THREADS_MAX];
 };
 
-static double now_ns(void)
+double bench_now_ns(void)
 {
     struct timespec time;
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
@@ -60,42 +60,59 @@ double bench_median(double *values, size_t num)
     return num > 0 ? values[num / 2] : NAN;
 }
 
-double bench_ratio(const struct bench *bench, size_t over, size_t under)
+double bench_ratio(const struct bench_arm *over, const struct bench_arm *under)
 {
-    const struct bench_arm *one = &bench->arms[over];
-    const struct bench_arm *other = &bench->arms[under];
-    assert(over < bench->num_arms && under < bench->num_arms);
-    return one->failed || other->failed ? NAN : one->median_ns / other->median_ns;
+    return over == NULL || under == NULL ? NAN : over->median_ns / under->median_ns;
 }
 
-void bench_add(struct bench *bench, const char *group, const char *case_name, const char *name, const void *subject)
+const struct bench_arm *bench_find(const struct bench *bench, const char *group, const char *case_name,
+                                   const char *name)
 {
-    assert(bench->num_arms < BENCH_ARMS_MAX);
-    bench->arms[bench->num_arms++] = (struct bench_arm){
-        .group = group, .case_name = case_name, .name = name, .subject = subject, .num_ops = bench->group->num_ops};
+    for (size_t i = 0; bench != NULL && i < bench->num_arms; i++) {
+        const struct bench_arm *arm = &bench->arms[i];
+        if (!arm->failed && strcmp(arm->case_name, case_name) == 0 && strcmp(arm->name, name) == 0 &&
+            strcmp(arm->group, group) == 0) {
+            return arm;
+        }
+    }
+    return NULL;
+}
+
+struct bench_arm *bench_add(struct bench *bench, const char *group, const char *case_name, const char *name,
+                            const void *subject)
+{
+    struct bench_arm *arm = &bench->arms[bench->num_arms++];
+    assert(bench->num_arms <= BENCH_ARMS_MAX);
+    *arm = (struct bench_arm){.group = group,
+                              .case_name = case_name,
+                              .name = name,
+                              .subject = subject,
+                              .counted = bench->group->counts != NULL};
+    return arm;
 }
 
 /* ---- batches -------------------------------------------------------------------------------------------------------
  */
 
-static double clock_cost(void)
+double bench_clock_ns(void)
 {
     enum { NUM = 1001 };
     double costs[NUM];
     for (size_t i = 0; i < NUM; i++) {
-        double start = now_ns();
-        costs[i] = now_ns() - start;
+        double start = bench_now_ns();
+        costs[i] = bench_now_ns() - start;
     }
     return bench_median(costs, NUM);
 }
 
 /* One operation and what follows it; *out_ns grows by the operation's time alone. */
-static bool settled_op(const struct worker *worker, const void *subject, double *out_ns)
+static bool one_op(const struct worker *worker, const void *subject, double *out_ns)
 {
     const struct bench_group *group = worker->bench->group;
-    double start = now_ns();
-    bool good = group->run(worker->world, subject);
-    *out_ns += now_ns() - start - worker->crew->clock_ns;
+    double start = bench_now_ns();
+    double took = 0;
+    bool good = group->time != NULL ? group->time(worker->world, subject, &took) : group->run(worker->world, subject);
+    *out_ns += group->time != NULL ? took : bench_now_ns() - start - worker->crew->clock_ns;
     return good && (group->settle == NULL || group->settle(worker->world, subject));
 }
 
@@ -105,17 +122,17 @@ static bool time_ops(const struct worker *worker, const void *subject, unsigned 
     const struct bench_group *group = worker->bench->group;
     bool good = true;
     *out_ns = 0;
-    if (group->settle != NULL) {
+    if (group->settle != NULL || group->time != NULL) {
         for (unsigned i = 0; good && i < num_ops; i++) {
-            good = settled_op(worker, subject, out_ns);
+            good = one_op(worker, subject, out_ns);
         }
         return good;
     }
-    double start = now_ns();
+    double start = bench_now_ns();
     for (unsigned i = 0; i < num_ops; i++) {
         good &= group->run(worker->world, subject);
     }
-    *out_ns = now_ns() - start;
+    *out_ns = bench_now_ns() - start;
     return good;
 }
 
@@ -148,10 +165,10 @@ static void calibrate(struct worker *worker, struct bench_arm *arm)
     unsigned num_ops = 1;
     bool good = time_ops(worker, arm->subject, 3, &ns);
     while (good && took < BATCH_NS / 4 && num_ops < BATCH_OPS_MAX) {
-        double start = now_ns();
+        double start = bench_now_ns();
         num_ops *= 2;
         good = time_ops(worker, arm->subject, num_ops, &ns);
-        took = now_ns() - start;
+        took = bench_now_ns() - start;
     }
     double wanted = good ? num_ops * BATCH_NS / took : 1;
     arm->num_ops = wanted < 1 ? 1 : (wanted > BATCH_OPS_MAX ? BATCH_OPS_MAX : (unsigned)wanted);
@@ -161,10 +178,29 @@ static void calibrate(struct worker *worker, struct bench_arm *arm)
 /* ---- threads -------------------------------------------------------------------------------------------------------
  */
 
+/* Several threads are there to meet each other: each is put on a processor of its own, as long as there are any. */
+static void spread(const struct worker *worker)
+{
+    cpu_set_t allowed;
+    cpu_set_t one;
+    if (worker->bench->threads == 1 || sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
+        return;
+    }
+    int skip = (int)(worker - worker->crew->workers) % CPU_COUNT(&allowed);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &allowed) && skip-- == 0) {
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            (void)sched_setaffinity(0, sizeof(one), &one);
+        }
+    }
+}
+
 static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct crew *crew = worker->crew;
+    spread(worker);
     (void)pthread_mutex_lock(&crew->gate);
     bool called_off = crew->called_off;
     (void)pthread_mutex_unlock(&crew->gate);
@@ -243,7 +279,7 @@ static struct crew *crew_new(struct bench *bench)
         return NULL;
     }
     (void)pthread_mutex_init(&crew->gate, NULL);
-    crew->clock_ns = clock_cost();
+    crew->clock_ns = bench_clock_ns();
     crew->all = calloc(bench->threads * bench->rounds, sizeof(*crew->all));
     if (!crew_fill(crew, bench)) {
         crew_free(crew, bench->group);
@@ -275,7 +311,7 @@ static bool conclude(struct bench *bench, const struct crew *crew, size_t index)
         (void)fprintf(stderr, "paldiff: %s, %s: an operation failed; left out\n", arm->case_name, arm->name);
         return false;
     }
-    double num_ops = (double)num * arm->num_ops;
+    double num_ops = arm->counted ? (double)num * arm->num_ops : NAN;
     arm->median_ns = bench_median(all, num);
     arm->low_ns = all[num / 4];
     arm->high_ns = all[num * 3 / 4];
@@ -296,7 +332,7 @@ bool bench_measure(struct bench *out, const struct bench_group *group, unsigned 
     if (crew == NULL) {
         return false;
     }
-    for (size_t i = 0; group->num_ops == 0 && i < out->num_arms; i++) {
+    for (size_t i = 0; i < out->num_arms; i++) {
         calibrate(&crew->workers[0], &out->arms[i]);
     }
     size_t num_measured = 0;
@@ -306,31 +342,4 @@ bool bench_measure(struct bench *out, const struct bench_group *group, unsigned 
     }
     crew_free(crew, group);
     return num_measured > 0;
-}
-
-void bench_add_rows(struct cJSON *rows, const struct bench *bench)
-{
-    for (size_t i = 0; i < bench->num_arms; i++) {
-        const struct bench_arm *arm = &bench->arms[i];
-        if (arm->failed) {
-            continue;
-        }
-        cJSON *row = cJSON_CreateObject();
-        (void)cJSON_AddStringToObject(row, "group", arm->group);
-        (void)cJSON_AddStringToObject(row, "case", arm->case_name);
-        (void)cJSON_AddNumberToObject(row, "threads", (double)bench->threads);
-        (void)cJSON_AddStringToObject(row, "arm", arm->name);
-        (void)cJSON_AddNumberToObject(row, "median_ns", arm->median_ns);
-        (void)cJSON_AddNumberToObject(row, "low_ns", arm->low_ns);
-        (void)cJSON_AddNumberToObject(row, "high_ns", arm->high_ns);
-        if (bench->group->counts != NULL) {
-            (void)cJSON_AddNumberToObject(row, "allocations", arm->allocations);
-            (void)cJSON_AddNumberToObject(row, "bytes", arm->bytes);
-            (void)cJSON_AddNumberToObject(row, "calls", arm->calls);
-        }
-        if (bench->group->add_fields != NULL) {
-            bench->group->add_fields(row, bench, i);
-        }
-        (void)cJSON_AddItemToArray(rows, row);
-    }
 }

@@ -1,151 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_send.c: how long a list of buffers takes to a loopback TCP socket, the five ways beside one buffer as long as
- * the list, with what each of them allocates and calls.
- * The reader is the sending thread itself, between two operations and off the clock. On loopback the kernel delivers
- * within the sender's call, so that call's time is whole without anybody reading; a reading thread would add its
- * wakeup, which takes as long as a small send and depends on what else the machine does. Up to 16 operations between
- * two readings gave the same ratios as one; with 64 the window fills, and figures scatter. It breaks when an operation
- * does not fit into the socket's buffers: then reading is on the clock; `calls` tells.
+ * the list, with what each of them allocates and calls. Blocking: pal_send_all. Non-blocking: begin, resume, end, the
+ * peer reading whenever the socket is full. The reader is the sending thread itself, between two operations and off the
+ * clock. On loopback the kernel delivers within the sender's call, so that call's time is whole without anybody
+ * reading; a reading thread would add its wakeup, which takes as long as a small send and depends on what else the
+ * machine does. Up to 16 operations between two readings gave the same ratios as one; with 64 the window fills, and
+ * figures scatter. It breaks when an operation does not fit into the socket's buffers: then reading is on the clock;
+ * `calls` tells.
  */
-#include "bench.h"
+#include "bench_env.h"
+#include "bench_table.h"
 #include "env.h"
-#include "pool/pool.h"
 #include "send/send.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum { LIST_NUM_MAX = 50, LIST_LEN_MAX = 10000, READ_CAP = 1 << 18 };
 
-/* ---- world: a connection, and an environment that counts ------------------------------------------------------------
+/* ---- world: a connection -------------------------------------------------------------------------------------------
  */
 
 struct world {
-    int ends[2];     /* ends[0] sends */
-    size_t num_sent; /* bytes that were not read yet */
-    struct bench_counts counts;
-    struct pal_env counting;
-    struct pal_pool *pool;
-    struct pal_pool_bound bound;
+    struct bench_env env; /* first: it is the context of what it counts */
+    int ends[2];          /* ends[0] sends */
+    size_t num_read;      /* bytes of this operation that were read */
     uint8_t read_bytes[READ_CAP];
 };
 
-static void *counted_alloc(void *context, size_t len)
+/* Reads what there is, and waits until `wanted` bytes of the operation came. */
+static bool drain(struct world *world, size_t wanted)
 {
-    struct world *world = context;
-    world->counts.allocations++;
-    world->counts.bytes += len;
-    return pal_env_real()->alloc(NULL, len);
-}
-
-static enum pal_status counted_sendmsg(void *context, size_t *out_sent, int socket, const struct iovec *segments,
-                                       size_t num_segments, int flags)
-{
-    struct world *world = context;
-    world->counts.calls++;
-    enum pal_status status = pal_env_real()->sendmsg(NULL, out_sent, socket, segments, num_segments, flags);
-    world->num_sent += status == PAL_OK ? *out_sent : 0;
-    return status;
-}
-
-static enum pal_status counted_sendfile(void *context, size_t *out_sent, int socket, int file, uint64_t offset,
-                                        size_t len)
-{
-    struct world *world = context;
-    world->counts.calls++;
-    enum pal_status status = pal_env_real()->sendfile(NULL, out_sent, socket, file, offset, len);
-    world->num_sent += status == PAL_OK ? *out_sent : 0;
-    return status;
-}
-
-/* Reads all that was sent. */
-static bool drain(struct world *world)
-{
-    while (world->num_sent > 0) {
-        size_t wanted = world->num_sent < READ_CAP ? world->num_sent : READ_CAP;
-        ssize_t got = recv(world->ends[1], world->read_bytes, wanted, 0);
-        if (got == 0 || (got < 0 && errno != EINTR)) {
-            return false;
+    while (true) {
+        ssize_t got = recv(world->ends[1], world->read_bytes, READ_CAP, world->num_read < wanted ? 0 : MSG_DONTWAIT);
+        if (got > 0) {
+            world->num_read += (size_t)got;
+        } else if (got == 0 || errno != EINTR) {
+            return got < 0 && errno == EAGAIN && world->num_read >= wanted;
         }
-        world->num_sent -= got > 0 ? (size_t)got : 0;
     }
-    return true;
 }
 
 /* Nobody but this thread reads, so waiting for room means making it. */
 static enum pal_status draining_wait(void *context, int socket, uint64_t deadline_ns)
 {
-    return drain(context) ? pal_env_real()->wait_writable(NULL, socket, deadline_ns) : PAL_SYSTEM;
-}
-
-/* connect_pair: a loopback TCP connection. TCP_NODELAY, or an operation waits for the acknowledgement of the one
- * before, and its bytes leave with others. A reader that gets nothing gives up after some seconds. */
-static bool connect_pair(int ends[2])
-{
-    const int one = 1;
-    const struct timeval patience = {.tv_sec = 10};
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof(address);
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool good = listener >= 0 && bind(listener, (struct sockaddr *)&address, len) == 0 && listen(listener, 1) == 0 &&
-                getsockname(listener, (struct sockaddr *)&address, &len) == 0;
-    ends[0] = good ? socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
-    good = ends[0] >= 0 && connect(ends[0], (struct sockaddr *)&address, len) == 0;
-    ends[1] = good ? accept(listener, NULL, NULL) : -1;
-    good = ends[1] >= 0 && setsockopt(ends[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) == 0 &&
-           setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0;
-    int error = errno;
-    if (listener >= 0) {
-        (void)close(listener);
-    }
-    errno = error;
-    return good;
+    return drain(context, 0) ? pal_env_real()->wait_writable(NULL, socket, deadline_ns) : PAL_SYSTEM;
 }
 
 static void world_free(void *argument)
 {
     struct world *world = argument;
-    if (world->pool != NULL) {
-        pal_pool_reference.close(world->pool);
-    }
-    for (size_t i = 0; i < 2; i++) {
-        if (world->ends[i] >= 0) {
-            (void)close(world->ends[i]);
-        }
-    }
+    bench_env_deinit(&world->env);
+    bench_disconnect(world->ends);
     free(world);
 }
 
 static void *world_new(void)
 {
-    const struct pal_pool_config config = {0};
     struct world *world = calloc(1, sizeof(*world));
     if (world == NULL) {
         (void)fputs("paldiff: no memory for a connection\n", stderr);
         return NULL;
     }
     world->ends[0] = world->ends[1] = -1;
-    world->counting = *pal_env_real();
-    world->counting.context = world;
-    world->counting.alloc = counted_alloc;
-    world->counting.sendmsg = counted_sendmsg;
-    world->counting.sendfile = counted_sendfile;
-    world->counting.wait_writable = draining_wait;
-    if (!connect_pair(world->ends)) {
-        (void)fprintf(stderr, "paldiff: no connection over loopback TCP: %s\n", strerror(errno));
-    } else if (pal_pool_reference.open(&world->counting, &world->pool, &config) == PAL_OK) {
-        pal_pool_bind(&world->bound, &world->counting, world->pool);
+    if (bench_env_init(&world->env) && bench_connect(world->ends, 0)) {
+        world->env.counting.wait_writable = draining_wait;
         return world;
-    } else {
-        (void)fputs("paldiff: no memory for a pool\n", stderr);
     }
     world_free(world);
     return NULL;
@@ -153,7 +77,7 @@ static void *world_new(void)
 
 static const struct bench_counts *counts(const void *world)
 {
-    return &((const struct world *)world)->counts;
+    return &((const struct world *)world)->env.counts;
 }
 
 /* ---- arms ----------------------------------------------------------------------------------------------------------
@@ -185,7 +109,10 @@ static struct list_case {
 static struct subject {
     const struct list_case *what;
     enum arm arm;
-} subjects[NUM_CASES * NUM_ARMS];
+    bool blocking;
+} subjects[2][NUM_CASES * NUM_ARMS];
+
+static const char *const groups[2] = {"send blocking", "send non-blocking"};
 
 /* What is sent: buffers that lie apart, as a program's do, each at the start of a cache line; and one buffer as long as
  * all. Both are written first: memory that never was is one page of zeroes, however much of it is read. */
@@ -197,16 +124,37 @@ static bool list(struct bench *bench)
 {
     memset(apart, 1, sizeof(apart));
     memset(whole, 1, sizeof(whole));
-    for (size_t i = 0; i < NUM_CASES * NUM_ARMS; i++) {
-        struct list_case *what = &cases[i / NUM_ARMS];
-        size_t at = i / NUM_ARMS - 1;
-        what->num = i < NUM_ARMS ? 25 : grid_nums[at / GRID_COLUMNS];
-        what->len = i < NUM_ARMS ? 36 : grid_lens[at % GRID_COLUMNS];
+    for (size_t i = 0; i < 2 * NUM_CASES * NUM_ARMS; i++) {
+        size_t blocks = i / (NUM_CASES * NUM_ARMS);
+        size_t which = i / NUM_ARMS % NUM_CASES;
+        struct list_case *what = &cases[which];
+        struct subject *subject = &subjects[blocks][i % (NUM_CASES * NUM_ARMS)];
+        what->num = which == 0 ? 25 : grid_nums[(which - 1) / GRID_COLUMNS];
+        what->len = which == 0 ? 36 : grid_lens[(which - 1) % GRID_COLUMNS];
         (void)snprintf(what->name, sizeof(what->name), "%zu x %zu B", what->num, what->len);
-        subjects[i] = (struct subject){what, (enum arm)(i % NUM_ARMS)};
-        bench_add(bench, "send", what->name, arms[subjects[i].arm].name, &subjects[i]);
+        *subject = (struct subject){what, (enum arm)(i % NUM_ARMS), blocks == 0};
+        (void)bench_add(bench, groups[blocks], what->name, arms[subject->arm].name, subject);
     }
     return true;
+}
+
+/* One list, as somebody sends it who has an event loop. */
+static enum pal_status send_in_turns(struct world *world, uint64_t *out_progress, enum pal_send_way way,
+                                     const struct pal_segment *segments, size_t num)
+{
+    struct pal_send *send = NULL;
+    enum pal_status status =
+        pal_send_reference.begin(world->env.env, &send, NULL, way, world->ends[0], segments, num, UINT64_MAX);
+    if (status != PAL_OK) {
+        return status;
+    }
+    do {
+        uint64_t progress = 0;
+        status = pal_send_reference.resume(send, &progress, false);
+        *out_progress += progress;
+    } while (status == PAL_WOULD_BLOCK && draining_wait(world, world->ends[0], UINT64_MAX) == PAL_OK);
+    pal_send_reference.end(send);
+    return status;
 }
 
 static bool run(void *argument, const void *subject)
@@ -217,6 +165,7 @@ static bool run(void *argument, const void *subject)
     struct pal_segment segments[LIST_NUM_MAX];
     size_t num = arm == SINGLE ? 1 : what->num;
     uint64_t progress = 0;
+    enum pal_status status;
     if (arm == SINGLE) {
         segments[0] = (struct pal_segment){.bytes = {whole, what->num * what->len}, .file = -1};
     } else {
@@ -224,118 +173,109 @@ static bool run(void *argument, const void *subject)
             segments[i] = (struct pal_segment){.bytes = {apart + i * STRIDE(what->len), what->len}, .file = -1};
         }
     }
-    return pal_send_all(&world->bound.env, &progress, NULL, arms[arm].way, world->ends[0], segments, num, UINT64_MAX) ==
-               PAL_OK &&
-           progress == what->num * what->len;
+    if (((const struct subject *)subject)->blocking) {
+        status =
+            pal_send_all(world->env.env, &progress, NULL, arms[arm].way, world->ends[0], segments, num, UINT64_MAX);
+    } else {
+        status = send_in_turns(world, &progress, arms[arm].way, segments, num);
+    }
+    return status == PAL_OK && progress == what->num * what->len;
 }
 
-static bool settle(void *world, const void *subject)
+static bool settle(void *argument, const void *subject)
 {
-    (void)subject;
-    return drain(world);
+    struct world *world = argument;
+    const struct list_case *what = ((const struct subject *)subject)->what;
+    bool good = drain(world, what->num * what->len) && world->num_read == what->num * what->len;
+    world->num_read = 0;
+    return good;
 }
 
 /* ---- text ----------------------------------------------------------------------------------------------------------
  */
 
-/* figure: a ratio of medians in a case. */
-typedef double figure_fn(const struct bench *bench, size_t which);
-
-static double ratio(const struct bench *bench, size_t which, enum arm over, enum arm under)
+static double ratio(const struct bench *bench, size_t blocks, size_t which, enum arm over, enum arm under)
 {
-    return bench_ratio(bench, which * NUM_ARMS + over, which * NUM_ARMS + under);
+    return bench_ratio(bench_find(bench, groups[blocks], cases[which].name, arms[over].name),
+                       bench_find(bench, groups[blocks], cases[which].name, arms[under].name));
 }
 
-static double auto_to_better(const struct bench *bench, size_t which)
+static double auto_to_better(const struct bench *bench, size_t blocks, size_t which)
 {
-    double to_copied = ratio(bench, which, AUTO, COPIED);
-    double to_gathered = ratio(bench, which, AUTO, GATHERED);
-    return to_copied > to_gathered || isnan(to_copied) ? to_copied : to_gathered;
+    return fmax(ratio(bench, blocks, which, AUTO, COPIED), ratio(bench, blocks, which, AUTO, GATHERED));
 }
 
-static double gathered_to_copied(const struct bench *bench, size_t which)
+static void print_headline(const struct bench *const benches[], size_t num)
 {
-    return ratio(bench, which, GATHERED, COPIED);
-}
-
-static double packets_to_gathered(const struct bench *bench, size_t which)
-{
-    return ratio(bench, which, PACKETS, GATHERED);
-}
-
-/* A ratio that could not be measured is a dash. */
-static const char *ratio_text(char text[16], double value)
-{
-    (void)snprintf(text, 16, isnan(value) ? "-" : "%.2f", value);
-    return text;
-}
-
-static void print_first_case(const struct bench *bench)
-{
-    (void)printf("%-12s %-10s %7s %9s %8s %8s %8s %11s %7s %6s\n", "case", "arm", "threads", "median ns", "low", "high",
-                 "x single", "allocations", "bytes", "calls");
-    for (size_t i = 0; i < NUM_ARMS; i++) {
-        const struct bench_arm *arm = &bench->arms[i];
-        char text[16];
-        if (!arm->failed) {
-            (void)printf("%-12s %-10s %7lu %9.0f %8.0f %8.0f %8s %11.2f %7.0f %6.2f\n", arm->case_name, arm->name,
-                         bench->threads, arm->median_ns, arm->low_ns, arm->high_ns,
-                         ratio_text(text, bench_ratio(bench, i, SINGLE)), arm->allocations, arm->bytes, arm->calls);
+    static struct bench_table table;
+    (void)puts("25 buffers of 36 bytes to loopback TCP:\n");
+    bench_table_start(&table, "way|peer|threads|median|low|high|x single|allocations|bytes|calls");
+    for (size_t i = 0; i < num * 2 * NUM_ARMS; i++) {
+        size_t blocks = i / NUM_ARMS % 2;
+        const struct bench *bench = benches[i / NUM_ARMS / 2];
+        const struct bench_arm *arm = bench_find(bench, groups[blocks], cases[0].name, arms[i % NUM_ARMS].name);
+        if (arm != NULL) {
+            bench_table_cell(&table, "%s", arm->name);
+            bench_table_cell(&table, "%s", groups[blocks] + strlen("send "));
+            bench_table_cell(&table, "%lu", bench->threads);
+            bench_table_cell(&table, "%.0f ns", arm->median_ns);
+            bench_table_cell(&table, "%.0f", arm->low_ns);
+            bench_table_cell(&table, "%.0f", arm->high_ns);
+            bench_table_number(&table, 2, ratio(bench, blocks, 0, (enum arm)(i % NUM_ARMS), SINGLE), "x");
+            bench_table_cell(&table, "%.2f", arm->allocations);
+            bench_table_cell(&table, "%.0f", arm->bytes);
+            bench_table_cell(&table, "%.2f", arm->calls);
         }
     }
+    bench_table_print(&table);
 }
 
-static void print_grid(const struct bench *bench, const char *title, figure_fn *figure)
+/* A row for each number of buffers, a column for each length and figure. */
+static void print_grid(const struct bench *bench, size_t blocks)
 {
-    (void)printf("\n%-32s", title);
-    for (size_t column = 0; column < GRID_COLUMNS; column++) {
-        (void)printf(" %6zu B", grid_lens[column]);
-    }
-    (void)putchar('\n');
+    static struct bench_table table;
+    (void)printf(
+        "%s, %lu thread%s: gathered / copied, packets / gathered, auto / the better of copied and gathered:\n\n",
+        groups[blocks], bench->threads, bench->threads > 1 ? "s" : "");
+    bench_table_start(&table,
+                      "buffers|g/c 10 B|100 B|1000 B|10000 B|p/g 10 B|100 B|1000 B|10000 B|auto 10 B|100 B|1000 B|"
+                      "10000 B");
     for (size_t row = 0; row < GRID_ROWS; row++) {
-        (void)printf("%20zu buffers of%*s", grid_nums[row], 1, "");
-        for (size_t column = 0; column < GRID_COLUMNS; column++) {
-            char text[16];
-            (void)printf(" %8s", ratio_text(text, figure(bench, 1 + row * GRID_COLUMNS + column)));
+        bench_table_cell(&table, "%zu", grid_nums[row]);
+        for (size_t i = 0; i < 3 * GRID_COLUMNS; i++) {
+            size_t which = 1 + row * GRID_COLUMNS + i % GRID_COLUMNS;
+            const double figures[] = {ratio(bench, blocks, which, GATHERED, COPIED),
+                                      ratio(bench, blocks, which, PACKETS, GATHERED),
+                                      auto_to_better(bench, blocks, which)};
+            bench_table_number(&table, 2, figures[i / GRID_COLUMNS], "");
         }
-        (void)putchar('\n');
     }
+    bench_table_print(&table);
 }
 
-static void print(const struct bench *bench)
+static void print(const struct bench *const benches[], size_t num)
 {
-    double values[NUM_CASES];
-    size_t num = 0;
-    char texts[4][16];
-    print_first_case(bench);
-    print_grid(bench, "auto / better of copied, gathered", auto_to_better);
-    print_grid(bench, "gathered / copied", gathered_to_copied);
-    print_grid(bench, "packets / gathered", packets_to_gathered);
-    for (size_t i = 1; i < NUM_CASES; i++) {
-        values[num] = auto_to_better(bench, i);
-        num += isnan(values[num]) ? 0 : 1;
-    }
-    (void)printf("\n%s: auto/single %s, gathered/single %s, packets/gathered %s; grid's median of auto/min(copied, "
-                 "gathered) %s\n",
-                 cases[0].name, ratio_text(texts[0], ratio(bench, 0, AUTO, SINGLE)),
-                 ratio_text(texts[1], ratio(bench, 0, GATHERED, SINGLE)),
-                 ratio_text(texts[2], packets_to_gathered(bench, 0)), ratio_text(texts[3], bench_median(values, num)));
-}
-
-static void add_fields(struct cJSON *row, const struct bench *bench, size_t index)
-{
-    double over_single = bench_ratio(bench, index, index / NUM_ARMS * NUM_ARMS + SINGLE);
-    if (!isnan(over_single)) {
-        (void)cJSON_AddNumberToObject(row, "over_single", over_single);
+    print_headline(benches, num);
+    for (size_t i = 0; i < 2 * num; i++) {
+        double values[NUM_CASES];
+        size_t num_values = 0;
+        for (size_t which = 1; which < NUM_CASES; which++) {
+            values[num_values] = auto_to_better(benches[i / 2], i % 2, which);
+            num_values += isnan(values[num_values]) ? 0 : 1;
+        }
+        print_grid(benches[i / 2], i % 2);
+        (void)printf("Median of auto over the grid: %.3f\n\n", bench_median(values, num_values));
     }
 }
 
 const struct bench_group bench_send = {.name = "send",
+                                       .sentence = "lists of buffers to loopback TCP, by way",
+                                       .rounds = 100,
+                                       .threads = {1},
                                        .list = list,
                                        .world_new = world_new,
                                        .world_free = world_free,
                                        .run = run,
                                        .settle = settle,
                                        .counts = counts,
-                                       .add_fields = add_fields,
                                        .print = print};
