@@ -255,8 +255,8 @@ struct pal_tls_ops {
     /* update_keys: TLS 1.3 KeyUpdate. renegotiate: TLS 1.2. PAL_UNSUPPORTED where version or engine has none. */
     enum pal_status (*update_keys)(struct pal_tls *tls, struct pal_token *out, bool request_peer);
     enum pal_status (*renegotiate)(struct pal_tls *tls, struct pal_token *out);
-    /* alert: the fatal alert with this description. shutdown: close_notify. take_pending: bytes owed after decrypt
-     * (answers to KeyUpdate, alerts). */
+    /* alert: the fatal alert with this description (PAL_UNSUPPORTED when the engine has none such). shutdown:
+     * close_notify. take_pending: bytes owed after decrypt (answers to KeyUpdate, alerts). */
     enum pal_status (*alert)(struct pal_tls *tls, struct pal_token *out, uint8_t description);
     enum pal_status (*shutdown)(struct pal_tls *tls, struct pal_token *out);
     enum pal_status (*take_pending)(struct pal_tls *tls, struct pal_token *out);

@@ -25,7 +25,8 @@ static bool settles(const struct crypt_world *world, const struct trace_step *st
 {
     bool fresh = world->player.world->mode == PAL_FRESH;
     bool keyed = step->role == ROLE_START || step->role == ROLE_MESSAGE;
-    return fresh ? keyed || step->role == ROLE_FINISH : keyed && step->status == PAL_OK;
+    bool closed = step->role == ROLE_FINISH && step->status != PAL_BAD_ARGUMENT && step->status != PAL_NO_SPACE;
+    return fresh ? keyed || closed : keyed && step->status == PAL_OK;
 }
 
 /* held_list: of one thread, or of all (TRACE_THREADS_MAX). */
@@ -59,17 +60,31 @@ static void watch_held(struct crypt_world *world, const struct crypt_held *held)
     }
 }
 
+/* core: a key without the zeros at its ends: those stand everywhere, also beside the key that replaced it. */
+static struct pal_view core_of(struct pal_view key)
+{
+    while (key.len > 0 && key.data[0] == 0) {
+        key.data++;
+        key.len--;
+    }
+    while (key.len > 0 && key.data[key.len - 1] == 0) {
+        key.len--;
+    }
+    return key;
+}
+
 /* stale: live blocks with a key that nobody may hold any more (nor a longer one that it is part of), and that was not
  * part of a text. */
 static uint32_t stale(const struct crypt_world *world, const struct crypt_held *now, struct pal_view key)
 {
+    struct pal_view core = core_of(key);
     for (size_t i = 0; i < now->num; i++) {
-        if (views_equal(now->keys[i], key) || view_find(now->keys[i], key)) {
+        if (views_equal(now->keys[i], key) || view_find(now->keys[i], core)) {
             return 0;
         }
     }
-    uint32_t found = world_env_blocks_with(&world->player.world->env, key);
-    return found > 0 && !view_find((struct pal_view){world->said, world->said_len}, key) ? found : 0;
+    uint32_t found = world_env_blocks_with(&world->player.world->env, core);
+    return found > 0 && !view_find((struct pal_view){world->said, world->said_len}, core) ? found : 0;
 }
 
 /* note_stale: of the keys that the thread's slots held before the step, and the step's own. */

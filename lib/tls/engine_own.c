@@ -467,9 +467,9 @@ int ssl3_send_alert(SSL *ssl, int level, int description) __attribute__((weak));
 
 enum tls_event tls_own_alert(SSL *ssl, uint8_t description)
 {
-    if (ssl3_send_alert == NULL)
-        return TLS_UNSUPPORTED;
-    return ssl3_send_alert(ssl, SSL3_AL_FATAL, description) > 0 ? TLS_DONE : TLS_BROKEN;
+    if (ssl3_send_alert != NULL && ssl3_send_alert(ssl, SSL3_AL_FATAL, description) > 0)
+        return TLS_DONE;
+    return ERR_peek_error() == 0 ? TLS_UNSUPPORTED : TLS_BROKEN; /* none: it has no such alert */
 }
 #else
 enum tls_event tls_own_alert(SSL *ssl, uint8_t description)
