@@ -180,7 +180,7 @@ static void call_seal(struct crypt_world *world, const struct pal_aead_ops *ops,
     enum pal_status status =
         ops->seal(&world->player.world->env.env, output.data, output.cap, &output.len, &job, plain);
     crypt_output_done(&output, trace, status, 0);
-    if (status == PAL_OK) {
+    if (status == PAL_OK && trace->out_len <= output.cap) {
         box.sealed = copy_view(world, (struct pal_view){output.data, trace->out_len});
         world->boxes[step->number[SEAL_BOX]] = box;
     }
@@ -202,7 +202,7 @@ static void call_seal_fresh(struct crypt_world *world, const struct pal_aead_ops
     enum pal_status status =
         ops->seal_fresh(&world->player.world->env.env, output.data, output.cap, &output.len, &job, text);
     crypt_output_done(&output, trace, status, 0);
-    if (status == PAL_OK && trace->out_len >= PAL_NONCE_LEN) {
+    if (status == PAL_OK && trace->out_len >= PAL_NONCE_LEN && trace->out_len <= output.cap) {
         box.nonce = copy_view(world, (struct pal_view){output.data, PAL_NONCE_LEN});
         box.sealed = copy_view(world, (struct pal_view){output.data + PAL_NONCE_LEN, trace->out_len - PAL_NONCE_LEN});
         world->boxes[step->number[SEAL_BOX]] = box;
@@ -312,6 +312,16 @@ static void play_aead(struct world worlds[], size_t num_worlds, struct actors *a
     crypt_play(worlds, num_worlds, actors, scenario, &area);
 }
 
+static bool adopt_aead(struct pal_port *out, const struct pal_port *from)
+{
+    bool any = false;
+    for (size_t mode = 0; mode < PAL_NUM_MODES; mode++) {
+        out->aead[mode] = from->aead[mode] != NULL ? from->aead[mode] : out->aead[mode];
+        any |= from->aead[mode] != NULL;
+    }
+    return any;
+}
+
 const struct target target_aead = {
     .name = "aead",
     .sentence = "cached AES-GCM contexts against one-shot ones, on both engines",
@@ -319,6 +329,7 @@ const struct target target_aead = {
     .num_worlds = CRYPT_WORLDS,
     .worlds = crypt_worlds,
     .mutated = pal_port_openssl,
+    .adopt = adopt_aead,
     .input_len_max = 144,
     .alarm_mutant = "aead_pointer_compare",
     .alarm_scenario = "paldiff aead 1\nseal key=0\npoke reg=0 at=3\nseal key=0\n",

@@ -121,6 +121,16 @@ static void play_hmac(struct world worlds[], size_t num_worlds, struct actors *a
     crypt_play(worlds, num_worlds, actors, scenario, &area);
 }
 
+static bool adopt_hmac(struct pal_port *out, const struct pal_port *from)
+{
+    bool any = false;
+    for (size_t mode = 0; mode < PAL_NUM_MODES; mode++) {
+        out->hmac[mode] = from->hmac[mode] != NULL ? from->hmac[mode] : out->hmac[mode];
+        any |= from->hmac[mode] != NULL;
+    }
+    return any;
+}
+
 const struct target target_hmac = {
     .name = "hmac",
     .sentence = "cached HMAC contexts against one-shot ones, on both engines",
@@ -128,6 +138,7 @@ const struct target target_hmac = {
     .num_worlds = CRYPT_WORLDS,
     .worlds = crypt_worlds,
     .mutated = pal_port_openssl,
+    .adopt = adopt_hmac,
     .input_len_max = 144,
     .alarm_mutant = "hmac_pointer_compare",
     .alarm_scenario = "paldiff hmac 1\ndigest key=0\npoke reg=0 at=3\ndigest key=0\n",

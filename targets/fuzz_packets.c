@@ -25,6 +25,8 @@ static const struct world_spec worlds[] = {
     {"auto", pal_port_reference, PAL_REUSED, PAL_SEND_AUTO},
 };
 
+static const struct world_spec own_world = {"own-sequential", NULL, PAL_REUSED, PAL_SEND_SEQUENTIAL};
+
 const struct target target_packets = {
     .name = "packets",
     .sentence = "runs of buffers gathered and files by sendfile against one call per element",
@@ -32,6 +34,9 @@ const struct target target_packets = {
     .num_worlds = sizeof(worlds) / sizeof(worlds[0]),
     .worlds = worlds,
     .mutated = pal_port_reference,
+    .adopt = send_adopt,
+    .lacks = send_lacks,
+    .own_world = &own_world,
     .input_len_max = 64,
     .alarm_mutant = "packets_drop_tail_on_short",
     .alarm_scenario = "paldiff packets 1\nfile len=16\nbegin\nspace n=3\nresume\nspace n=all\nresume\n",

@@ -19,6 +19,8 @@ static const struct world_spec worlds[] = {
     {"auto", pal_port_reference, PAL_REUSED, PAL_SEND_AUTO},
 };
 
+static const struct world_spec own_world = {"own-sequential", NULL, PAL_REUSED, PAL_SEND_SEQUENTIAL};
+
 const struct target target_send = {
     .name = "send",
     .sentence = "gathered, copied and mixed socket writes against one write per segment",
@@ -26,6 +28,9 @@ const struct target target_send = {
     .num_worlds = sizeof(worlds) / sizeof(worlds[0]),
     .worlds = worlds,
     .mutated = pal_port_reference,
+    .adopt = send_adopt,
+    .lacks = send_lacks,
+    .own_world = &own_world,
     .input_len_max = 64,
     .alarm_mutant = "send_drop_tail_on_short",
     .alarm_scenario = "paldiff send 1\nbytes text=\"abcdef\"\nbegin\nspace n=3\nresume\nspace n=all\nresume\n",

@@ -66,6 +66,12 @@ static const struct world_spec worlds[TLS_WORLDS] = {
     {"tls/fresh", pal_port_openssl, PAL_FRESH, 0},
 };
 
+static bool adopt_tls(struct pal_port *out, const struct pal_port *from)
+{
+    out->tls = from->tls;
+    return from->tls != NULL;
+}
+
 const struct target target_tls = {
     .name = "tls",
     .sentence = "pooled TLS tokens against fresh ones, one shape against another, OpenSSL against BoringSSL",
@@ -73,6 +79,7 @@ const struct target target_tls = {
     .num_worlds = TLS_WORLDS,
     .worlds = worlds,
     .mutated = pal_port_openssl,
+    .adopt = adopt_tls,
     .input_len_max = 64,
     .alarm_mutant = "tls_tail_of_token_lost",
     .alarm_scenario = "paldiff tls 1\nexchange\n",

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define DEADLINE_STEP_NS 1000000u
+#define SEND_WORLDS_MAX (PAL_SEND_NUM_WAYS + 1) /* every way, and the plain one once more: somebody else's */
 
 const char *const send_room_names[SEND_ROOMS] = {"0", "1", "2", "3", "5", "8", "17", "40", "100", "257", "1001", "all"};
 static const uint64_t rooms[SEND_ROOMS] = {0, 1, 2, 3, 5, 8, 17, 40, 100, 257, 1001, TRANSPORT_NEVER};
@@ -335,12 +336,39 @@ static void end(struct player *player, struct trace_step *trace)
     trace->facts[FACT_LIVE_BLOCKS] = player->world->env.live_blocks;
 }
 
+bool send_adopt(struct pal_port *out, const struct pal_port *from)
+{
+    out->send = from->send;
+    return from->send != NULL;
+}
+
+bool send_lacks(const struct pal_port *port, const struct world_spec *spec)
+{
+    static const uint8_t byte = 0;
+    static uint8_t wire[TRANSPORT_WIRE_MAX];
+    const struct pal_segment segment = {.bytes = {&byte, 1}, .file = -1};
+    struct transport transport;
+    struct world_env env;
+    struct pal_send *send = NULL;
+    size_t bad = 0;
+    world_env_init(&env);
+    transport_init(&transport, wire);
+    world_env_connect(&env, &transport);
+    enum pal_status status = port->send->begin(&env.env, &send, &bad, (enum pal_send_way)spec->way, TRANSPORT_SOCKET,
+                                               &segment, 1, UINT64_MAX);
+    if (status == PAL_OK) {
+        port->send->end(send);
+    }
+    world_env_deinit(&env);
+    return status == PAL_UNSUPPORTED;
+}
+
 void send_play(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario)
 {
     static const struct troupe_ops ops = {play_step, NULL, NULL, close, end};
-    struct send_world plays[PAL_SEND_NUM_WAYS];
-    struct player *players[PAL_SEND_NUM_WAYS];
-    assert(num_worlds <= PAL_SEND_NUM_WAYS);
+    struct send_world plays[SEND_WORLDS_MAX];
+    struct player *players[SEND_WORLDS_MAX];
+    assert(num_worlds <= SEND_WORLDS_MAX);
     for (size_t i = 0; i < num_worlds; i++) {
         memset(&plays[i], 0, offsetof(struct send_world, wire));
         plays[i].player.world = &worlds[i];

@@ -125,6 +125,10 @@ uint32_t send_calls_due(const struct send_world *world, const struct send_slot *
 /* send_plain_port: the reference port for the sequential world, which a mutant does not replace. */
 const struct pal_port *send_plain_port(void);
 
+/* send_adopt, send_lacks: targets' adopt and lacks. A way that begin answers PAL_UNSUPPORTED to is not there. */
+bool send_adopt(struct pal_port *out, const struct pal_port *from);
+bool send_lacks(const struct pal_port *port, const struct world_spec *spec);
+
 /* send_play: target's play. */
 void send_play(struct world worlds[], size_t num_worlds, struct actors *actors, const struct scenario *scenario);
 

@@ -24,6 +24,7 @@ struct world {
     const struct world_spec *spec;
     const struct pal_port *port;
     enum pal_mode mode;
+    char name[48]; /* "": the spec's */
     struct world_env env;
     struct arena arena;
     struct trace trace;
@@ -38,8 +39,13 @@ struct target {
     size_t num_worlds;
     const struct world_spec *worlds;
     const struct pal_port *(*mutated)(void); /* the port that a mutant stands in for, in all worlds that have it */
-    size_t input_len_max;     /* about 8 operations of random bytes; longer inputs add time, not coverage */
-    const char *alarm_mutant; /* what a start-up self-test plants, and the scenario that must find it */
+    /* adopt: puts what `from`, somebody else's port, has of the target's area into `out`, a copy of that port; false if
+     * it has none. lacks: whether it answers that it does not have what a world is for; NULL: it has all. */
+    bool (*adopt)(struct pal_port *out, const struct pal_port *from);
+    bool (*lacks)(const struct pal_port *port, const struct world_spec *spec);
+    const struct world_spec *own_world; /* one more, for somebody else's port: the plain way by itself; NULL: none */
+    size_t input_len_max;               /* about 8 operations of random bytes; longer inputs add time, not coverage */
+    const char *alarm_mutant;           /* what a start-up self-test plants, and the scenario that must find it */
     const char *alarm_scenario;
     /* play: the scenario in every world, from a clean world to a dropped one; fills the traces. All worlds get all of
      * one thread's run of steps before the next thread is woken: worlds share nothing, and waking is what costs. */
@@ -61,6 +67,9 @@ struct stage {
     const struct target *target;
     size_t num_worlds;
     struct world worlds[WORLDS_MAX];
+    struct pal_port adopted; /* somebody else's, where it stands in */
+    size_t num_lacking;
+    const struct world_spec *lacking[WORLDS_MAX]; /* worlds that it does not have */
     struct actors actors;
     struct scenario scenario;
     struct evidence evidence;
@@ -76,6 +85,10 @@ struct stage {
 /* stage_init: the target's worlds. `mutant`, if not NULL, stands in for the first world's port, in all worlds that have
  * it. False (with a line on stderr) when an engine cannot be started or there is no memory. */
 bool stage_init(struct stage *stage, const struct target *target, const struct pal_port *mutant);
+
+/* stage_init_port: the same with somebody else's port, which has to have something of the target's area: it stands in
+ * with what it has, in the worlds that it does not lack, and is lent memory between guard pages. */
+bool stage_init_port(struct stage *stage, const struct target *target, const struct pal_port *port);
 void stage_deinit(struct stage *stage);
 
 /* stage_play: plays stage->scenario in every world and judges. Returns the rule that broke first, or NULL. */

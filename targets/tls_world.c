@@ -68,10 +68,12 @@ static struct before look(struct tls_world *world)
 }
 
 /* note_memory: a refused allocation is told as that, or the port does without. */
-static void note_memory(const struct tls_world *world, const struct tls_end *we, struct trace_step *trace, bool sound)
+static void note_memory(const struct tls_world *world, const struct tls_link *link, struct trace_step *trace,
+                        bool sound)
 {
     bool faulted = world->player.world->env.faulted;
-    enum pal_status status = we->final != PAL_OK ? we->final : trace->status;
+    enum pal_status final = link->open ? link->ends[TLS_WE].final : PAL_OK;
+    enum pal_status status = final != PAL_OK ? final : trace->status;
     bool spoilt = world->terms[world->current].number[OPEN_SPOIL] != SPOIL_NONE;
     if (trace->facts[FACT_TAINTED] == 0 || !sound || spoilt || world->fail_random > 0) {
         return;
@@ -95,7 +97,7 @@ static void note(struct tls_world *world, struct tls_link *link, struct trace_st
     facts[FACT_RENTS] = env->rents;
     facts[FACT_BAD_RETURNS] = env->bad_returns - before->bad_returns;
     facts[FACT_LIVE_RENTALS] = lost_rentals(world) - before->lost_rentals;
-    note_memory(world, we, trace, before->sound);
+    note_memory(world, link, trace, before->sound);
     if (link->open && (we->final != PAL_OK || link->ends[TLS_PEER].final != PAL_OK)) {
         world->died = true;
     }

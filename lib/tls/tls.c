@@ -457,6 +457,9 @@ static enum pal_status tls_export_ticket(struct pal_tls *tls, struct pal_token *
     if (tls == NULL || !token_empty(out)) {
         return PAL_BAD_ARGUMENT;
     }
+    if (tls->dead != PAL_OK) { /* RFC 5246 7.2.2: what failed is not resumed */
+        return out->status = tls->dead;
+    }
     status = tls->shape->status[tls_engine_export(tls->engine, &session)];
     if (status == PAL_OK) {
         status = pal_token_append(tls->env, out, tls->mode, session);
