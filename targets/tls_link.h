@@ -66,6 +66,7 @@ struct tls_link {
     size_t change_at;
     uint8_t change_xor;
     enum tls_side change_to;
+    bool armed;  /* a fault is armed in this step: an end may fail where nothing is wrong */
     bool framed; /* in this step input was cut, or joined */
     bool updated;
     bool renegotiated;
@@ -90,7 +91,8 @@ void tls_link_flush(struct tls_link *link, bool backwards);
 /* tls_link_shake: handshake calls until neither end gets any further. */
 void tls_link_shake(struct tls_link *link);
 
-/* tls_link_failed: an end that failed says so with an alert; the other one reads it. `due`: it has to be heard. */
+/* tls_link_failed: an end that failed says so with an alert; the other one reads it. `due`: it has to be heard,
+ * unless the end had said that it ends. */
 void tls_link_failed(struct tls_link *link, bool due);
 
 /* tls_end_write: `len` bytes of the end's stream as one token. The port's status. */

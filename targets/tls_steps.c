@@ -45,7 +45,7 @@ static void note_read(struct tls_end *end, enum pal_status status, bool was_aliv
         end->tampered = false;
     }
     facts[FACT_CLOSE_OFF] += end->heard_shut && !from->shut ? 1 : 0;
-    if (end->touched || !was_alive || end->link->ends[TLS_WE].num_held > 0) {
+    if (end->touched || !was_alive || end->link->armed || end->link->ends[TLS_WE].num_held > 0) {
         return;
     }
     if (status == PAL_NEED_INPUT || status == PAL_CLOSED) {
@@ -147,6 +147,7 @@ static enum pal_status open_link(struct tls_world *world, const uint32_t fields[
     if (status != PAL_OK) {
         return status;
     }
+    link->armed = world->fail_alloc > 0 || world->fail_random > 0;
     link->hold = world->hold;
     link->piece = world->piece;
     link->pieces = world->pieces;

@@ -137,6 +137,9 @@ static bool play_step(struct player *player, const struct step *step, struct tra
     bool tainted = world->fail_alloc > 0;
     trace->facts[FACT_TAINTED] = tainted ? 1 : 0;
     trace->facts[FACT_EXPECTED] = expected(world, step);
+    for (size_t i = 0; i < TLS_LINKS; i++) {
+        world->links[i].armed = tainted || world->fail_random > 0;
+    }
     env->fail_alloc = world->fail_alloc;
     env->fail_random = world->fail_random;
     trace->status = tls_play_call(world, step, trace);
