@@ -64,7 +64,7 @@ static struct before look(struct tls_world *world)
     return (struct before){.wire_len = world->wire.len,
                            .bad_returns = world->player.world->env.bad_returns,
                            .lost_rentals = lost_rentals(world),
-                           .sound = !link->open || (tls_alive(link) && tls_clean(link))};
+                           .sound = !link->change && (!link->open || (tls_alive(link) && tls_clean(link)))};
 }
 
 /* note_memory: a refused allocation is told as that, or the port does without. */
@@ -75,7 +75,7 @@ static void note_memory(const struct tls_world *world, const struct tls_link *li
     enum pal_status final = link->open ? link->ends[TLS_WE].final : PAL_OK;
     enum pal_status status = final != PAL_OK ? final : trace->status;
     bool spoilt = world->terms[world->current].number[OPEN_SPOIL] != SPOIL_NONE;
-    if (trace->facts[FACT_TAINTED] == 0 || !sound || spoilt || world->fail_random > 0) {
+    if (trace->facts[FACT_TAINTED] == 0 || !sound || !tls_clean(link) || spoilt || world->fail_random > 0) {
         return;
     }
     trace->facts[FACT_MEMORY_DUE] = faulted ? 1 : 0;
