@@ -168,8 +168,10 @@ uint32_t tls_disagreements(const struct tls_link *link, const struct tls_terms *
     off += a.version != terms->version || b.version != terms->version ? 1 : 0;
     off += a.cipher_suite != b.cipher_suite || a.cipher_suite == 0 ? 1 : 0;
     off += !views_equal(a.alpn, alpn) || !views_equal(b.alpn, alpn) ? 1 : 0;
-    /* An engine may count an external PSK of TLS 1.3 as a resumption (RFC 8446 2.2 uses one message for both). */
-    off += a.resumed != b.resumed || (certified && a.resumed != terms->resumes) ? 1 : 0;
+    /* An engine may count an external PSK of TLS 1.3 as a resumption, as OpenSSL does, or not, as GnuTLS (RFC 8446 2.2
+     * uses one message for both). */
+    bool known = certified && (!terms->offers || terms->resumes);
+    off += (certified && a.resumed != b.resumed) || (known && a.resumed != terms->resumes) ? 1 : 0;
     off += !a.resumed && certified && !views_equal(a.peer_certificate, chain) ? 1 : 0;
     off += !a.resumed && mutual && !views_equal(b.peer_certificate, chain) ? 1 : 0;
     return off;

@@ -22,8 +22,8 @@ struct tls_ticket {
 struct tls_terms {
     uint32_t number[OPEN_FIELDS];
     uint16_t version; /* that has to be agreed on */
-    bool resumes;     /* the ticket has to be taken */
     bool offers;      /* a ticket goes with the client's hello */
+    bool resumes;     /* it has to be taken: all is as it was; otherwise that is the engine's choice */
     enum tls_side client;
     enum tls_side finder; /* of what was spoilt */
 };

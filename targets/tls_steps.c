@@ -248,13 +248,13 @@ static enum pal_status alert(struct tls_link *link, const struct step *step)
 {
     struct tls_end *end = side(link, step->number[0]);
     struct tls_end *other = tls_other(end);
-    bool due = tls_alive(link) && !other->touched;
+    bool due = tls_alive(link) && !link->armed;
     tls_link_flush(link, false);
     enum pal_status status = tls_end_control(end, TLS_ALERT, (uint8_t)step->number[1]);
     tls_link_flush(link, false);
     if (status == PAL_OK && other->finished && !link->shaking) {
         (void)tls_end_read(other, ROOM_ALL);
-        if (due) {
+        if (due && !other->touched) {
             link->trace->facts[FACT_ALERT_DUE]++;
             link->trace->facts[FACT_ALERT_LOST] += tls_end_info(other).alert_received != step->number[1] ? 1 : 0;
         }
