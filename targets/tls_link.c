@@ -482,7 +482,8 @@ void tls_link_failed(struct tls_link *link, bool due)
         tls_link_flush(link, false);
         hear(other);
         struct pal_tls_info info = tls_end_info(end);
-        if (due && !end->shut && end->final == PAL_PROTOCOL && info.alert_received == TLS_ALERT_NONE) {
+        if (due && !end->shut && !other->touched && end->final == PAL_PROTOCOL &&
+            info.alert_received == TLS_ALERT_NONE) {
             uint8_t sent = info.alert_sent;
             facts[FACT_ALERT_DUE]++;
             facts[FACT_ALERT_LOST] += sent == TLS_ALERT_NONE || sent != tls_end_info(other).alert_received ? 1 : 0;
