@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * program.h: other people's programs, run to their end, and the JSON files that they and we leave. For `cover` and
- * `report`; the fuzz programs of `run`, which are watched while they work, have run_child.c.
+ * program.h: other people's programs, run to their end, and the JSON files that they and we leave. The fuzz programs of
+ * `run`, which are watched while they work, have run_child.c.
  */
 #ifndef PALDIFF_PROGRAM_H
 #define PALDIFF_PROGRAM_H

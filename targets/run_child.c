@@ -4,6 +4,8 @@
  * and the SHA-1.
  */
 #include "run.h"
+
+#include "program.h"
 #include "seeds.h"
 #include "stats.h"
 #include "tool.h"
@@ -53,32 +55,17 @@ __attribute__((format(printf, 2, 3))) static void add(struct arguments *argument
     arguments->argv[arguments->num++] = copy;
 }
 
-static bool find_program(char out[RUN_PATH_MAX], const char *name)
-{
-    const char *path = getenv("PATH");
-    for (const char *at = path != NULL ? path : "/usr/bin:/bin"; *at != '\0';) {
-        int len = (int)strcspn(at, ":");
-        int all = snprintf(out, RUN_PATH_MAX, "%.*s/%s", len, at, name);
-        if (len > 0 && all > 0 && (size_t)all < RUN_PATH_MAX && access(out, X_OK) == 0) {
-            return true;
-        }
-        at += len;
-        at += *at == ':' ? 1 : 0;
-    }
-    return false;
-}
-
 /* find_symbolizer: without one a stack is a column of numbers, and Debian's has its version in the name. */
-static bool find_symbolizer(char out[RUN_PATH_MAX])
+static bool find_symbolizer(char out[PROGRAM_PATH_MAX])
 {
     char name[32];
     for (unsigned version = 40; version >= 14; version--) {
         (void)snprintf(name, sizeof(name), "llvm-symbolizer-%u", version);
-        if (find_program(out, name)) {
+        if (program_find(out, name)) {
             return true;
         }
     }
-    return find_program(out, "llvm-symbolizer");
+    return program_find(out, "llvm-symbolizer");
 }
 
 static void set_options(const char *variable, const char *ours, const char *symbolizer)
@@ -97,7 +84,7 @@ static void set_options(const char *variable, const char *ours, const char *symb
 static void set_environment(void)
 {
     static const char common[] = "exitcode=77:abort_on_error=0:symbolize=1:print_summary=1";
-    char symbolizer[RUN_PATH_MAX];
+    char symbolizer[PROGRAM_PATH_MAX];
     char text[RUN_TEXT_MAX];
     _Static_assert(ENGINE_EXIT == 77, "as in the text");
     if (!find_symbolizer(symbolizer)) {

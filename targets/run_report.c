@@ -4,12 +4,11 @@
  */
 #include "findings.h"
 #include "hint.h"
-#include "poison.h"
+#include "program.h"
 #include "run.h"
 #include "tool.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,27 +265,11 @@ struct cJSON *run_report_json(const struct run *run)
 bool run_report_write(const struct run *run)
 {
     char path[RUN_PATH_MAX];
-    char part[RUN_PATH_MAX];
     struct cJSON *report = run_report_json(run);
-    char *text = cJSON_Print(report);
-    bool good = false;
+    bool good = run_path(path, "%s/fuzz.json", run->report) && json_write(path, report);
     cJSON_Delete(report);
-    if (text != NULL && run_path(path, "%s/fuzz.json", run->report) && run_path(part, "%s/.fuzz.json", run->report)) {
-        const char *end = text;
-        poison_foreign(&end, sizeof(end));
-        do { /* cJSON is not instrumented: to MSan its text was never written */
-            poison_foreign(end, 1);
-        } while (*end++ != '\0');
-        FILE *file = fopen(part, "we");
-        good = file != NULL && fprintf(file, "%s\n", text) > 0;
-        good = file != NULL && fclose(file) == 0 && good;
-        /* Whole or not at all: a reader never sees half a report. */
-        good = good && rename(part, path) == 0;
-    }
-    cJSON_free(text);
     if (!good) {
-        (void)fprintf(stderr, "paldiff: the report cannot be written to %s: %s; make room, or use --report\n",
-                      run->report, strerror(errno));
+        (void)fprintf(stderr, "paldiff: the report cannot be written to %s; make room, or use --report\n", run->report);
     }
     return good;
 }
