@@ -110,7 +110,7 @@ static void shut(struct token_world *world)
 }
 
 /* open: the script so far is the endpoint's. When a fault fires, once more without. */
-static void open(struct token_world *world, bool server, struct trace_step *trace)
+static void open_endpoint(struct token_world *world, bool server, struct trace_step *trace)
 {
     struct world *subject = world->player.world;
     const struct pal_tls_config config = {
@@ -162,7 +162,7 @@ static bool ready(struct token_world *world, bool shaken, struct trace_step *tra
         if (shaken && !scripted && world->num_steps < TOKEN_SCRIPT_MAX) {
             world->steps[world->num_steps++] = at_once;
         }
-        open(world, false, trace);
+        open_endpoint(world, false, trace);
         if (shaken && world->tls != NULL) {
             shake(world, trace);
         }
@@ -320,7 +320,7 @@ static void play_call(struct token_world *world, const struct step *step, struct
     world->fail_alloc = 0;
     trace->role = ROLE_MESSAGE;
     if (step->op == TOKEN_OP_OPEN) {
-        open(world, step->number[0] != 0, trace);
+        open_endpoint(world, step->number[0] != 0, trace);
         if (world->tls != NULL && step->number[1] == 0) {
             shake(world, trace);
         }

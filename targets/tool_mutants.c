@@ -427,10 +427,10 @@ static int play(struct session *session, bool all, size_t at_once)
 static void find_symbolizer(char **argv)
 {
     char path[RUN_PATH_MAX];
-    const char *before = getenv("PATH");
     if (strcmp(PALDIFF_SANITIZER, "none") == 0 || getenv("PALDIFF_SYMBOLIZER") != NULL) {
         return;
     }
+    const char *before = getenv("PATH");
     (void)setenv("PALDIFF_SYMBOLIZER", "sought", 1);
     for (unsigned version = 40; version >= 14; version--) {
         (void)snprintf(path, sizeof(path), "/usr/lib/llvm-%u/bin/llvm-symbolizer", version);
