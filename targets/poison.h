@@ -35,6 +35,12 @@
 #define PALDIFF_SANITIZER "none"
 #endif
 
+/* Without a sanitizer valgrind may be watching: what it is told is a few instructions to anybody else. */
+#if !defined(PALDIFF_ASAN) && !defined(PALDIFF_MSAN) && !defined(PALDIFF_TSAN) && __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
+#define PALDIFF_VALGRIND 1
+#endif
+
 /* For code that looks at memory which is not its own, on purpose. */
 #if defined(__clang__)
 #define PALDIFF_LOOKS_ANYWHERE __attribute__((no_sanitize("address", "memory", "thread")))
@@ -49,6 +55,8 @@ static inline void poison_region(const void *memory, size_t len)
 {
 #if defined(PALDIFF_ASAN)
     ASAN_POISON_MEMORY_REGION(memory, len);
+#elif defined(PALDIFF_VALGRIND)
+    (void)VALGRIND_MAKE_MEM_NOACCESS(memory, len);
 #else
     (void)memory;
     (void)len;
@@ -59,6 +67,8 @@ static inline void poison_clear(const void *memory, size_t len)
 {
 #if defined(PALDIFF_ASAN)
     ASAN_UNPOISON_MEMORY_REGION(memory, len);
+#elif defined(PALDIFF_VALGRIND)
+    (void)VALGRIND_MAKE_MEM_DEFINED(memory, len);
 #else
     (void)memory;
     (void)len;
@@ -71,6 +81,8 @@ static inline void poison_uninitialised(const void *memory, size_t len)
 {
 #if defined(PALDIFF_MSAN)
     __msan_poison(memory, len);
+#elif defined(PALDIFF_VALGRIND)
+    (void)VALGRIND_MAKE_MEM_UNDEFINED(memory, len);
 #else
     (void)memory;
     (void)len;
@@ -81,6 +93,8 @@ static inline void poison_foreign(const void *memory, size_t len)
 {
 #if defined(PALDIFF_MSAN)
     __msan_unpoison(memory, len);
+#elif defined(PALDIFF_VALGRIND)
+    (void)VALGRIND_MAKE_MEM_DEFINED(memory, len);
 #else
     (void)memory;
     (void)len;

@@ -323,7 +323,8 @@ static void close(struct player *player)
     transport_step(&world->transport);
     struct trace_step *trace = player_step(player, SEND_OP_RESUME);
     resume(world, &resumes, trace);
-    trace->out = (struct pal_view){world->transport.wire + wire_len, world->transport.wire_len - wire_len};
+    struct pal_view wire = {world->transport.wire + wire_len, world->transport.wire_len - wire_len};
+    trace->out = arena_copy(&player->world->arena, wire); /* the judges look when `world` is gone */
     trace->out_len = trace->out.len;
     if (world->slots[0].open) {
         world->ops->end(world->slots[0].send);
