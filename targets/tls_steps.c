@@ -157,6 +157,7 @@ static enum pal_status open_link(struct tls_world *world, const uint32_t fields[
 }
 
 static const uint32_t plain_open[OPEN_FIELDS] = {[OPEN_PEER] = 1};
+static const uint32_t plain_open_1_2[OPEN_FIELDS] = {[OPEN_PEER] = 1, [OPEN_VERSION] = VERSION_1_2};
 
 /* ---- steps ----------------------------------------------------------------------------------------------------- */
 
@@ -176,6 +177,9 @@ static enum pal_status step_exchange(struct tls_world *world, const struct step 
     size_t len = tls_lens[step->number[1]];
     if (!tls_current(world)->open) {
         enum pal_status status = open_link(world, plain_open, trace);
+        if (status == PAL_UNSUPPORTED) { /* a port without TLS 1.3 */
+            status = open_link(world, plain_open_1_2, trace);
+        }
         if (status != PAL_OK) {
             return status;
         }
