@@ -43,27 +43,25 @@ static enum tls_class class_of(const struct tls_world *world, const struct tls_l
 /* before: what is known of a step before it is played. */
 struct before {
     size_t wire_len;
-    uint32_t bad_returns;
-    uint32_t lost_rentals;
+    struct token_ledger ledger;
     bool sound; /* nothing is wrong with the connection, or there is none */
 };
 
-/* lost_rentals: those that nobody is known to hold. */
-static uint32_t lost_rentals(const struct tls_world *world)
+/* num_held: live rentals that tokens or other renters hold. */
+static uint32_t num_held(const struct tls_world *world)
 {
     uint32_t held = (uint32_t)world->num_others;
     for (size_t i = 0; i < TLS_LINKS; i++) {
         held += world->player.world->mode == PAL_REUSED ? (uint32_t)world->links[i].ends[TLS_WE].num_held : 0;
     }
-    return world->player.world->env.live_rentals - held;
+    return held;
 }
 
 static struct before look(struct tls_world *world)
 {
     const struct tls_link *link = tls_current(world);
     return (struct before){.wire_len = world->wire.len,
-                           .bad_returns = world->player.world->env.bad_returns,
-                           .lost_rentals = lost_rentals(world),
+                           .ledger = token_ledger_now(world->player.world, num_held(world)),
                            .sound = !link->change && (!link->open || (tls_alive(link) && tls_clean(link)))};
 }
 
@@ -85,7 +83,6 @@ static void note_memory(const struct tls_world *world, const struct tls_link *li
 /* note: after every step that called the port. */
 static void note(struct tls_world *world, struct tls_link *link, struct trace_step *trace, const struct before *before)
 {
-    struct world_env *env = &world->player.world->env;
     uint32_t *facts = trace->facts;
     const struct tls_end *we = &link->ends[TLS_WE];
     if (facts[FACT_TAINTED] == 0) {
@@ -94,9 +91,7 @@ static void note(struct tls_world *world, struct tls_link *link, struct trace_st
     }
     facts[FACT_TLS_CLASS] = (uint32_t)class_of(world, link);
     facts[FACT_OTHER_SHAPE] = world->terms[world->current].number[OPEN_AGAINST] != 0 ? 1 : 0;
-    facts[FACT_RENTS] = env->rents;
-    facts[FACT_BAD_RETURNS] = env->bad_returns - before->bad_returns;
-    facts[FACT_LIVE_RENTALS] = lost_rentals(world) - before->lost_rentals;
+    token_ledger_note(world->player.world, trace, before->ledger, num_held(world));
     note_memory(world, link, trace, before->sound);
     if (link->open && (we->final != PAL_OK || link->ends[TLS_PEER].final != PAL_OK)) {
         world->died = true;
