@@ -10,6 +10,7 @@
 
 #include "guard.h"
 #include "hint.h"
+#include "shim.h"
 
 #include <stdatomic.h>
 
@@ -29,18 +30,22 @@ enum conform_rule {
 /* ---- conform_port.c: where a port comes from ------------------------------------------------------------------------
  */
 
-/* conform_source: so far a shared object. Another kind of source is another field, and a branch in conform_port_open.
- */
+/* conform_source: a shared object, or a shim (shim.h). */
 struct conform_source {
-    const char *file; /* absolute */
+    const char *file; /* absolute; NULL for a shim */
+    const char *shim; /* a command; NULL for a shared object */
+    bool process;     /* it is judged by what a port in another process shows; always so for a shim */
 };
 
-/* conform_port_open: loads it into this process, which is a child. NULL, with why in `error`. */
-const struct pal_port *conform_port_open(const struct conform_source *source, char error[CONFORM_TEXT_MAX]);
+/* conform_port_open: loads it into this process, which is a child, or starts it. NULL, with why in `error`. `failed` as
+ * in shim_port_open. */
+const struct pal_port *conform_port_open(const struct conform_source *source, shim_failed_fn *failed,
+                                         char error[CONFORM_TEXT_MAX]);
 
 /* conform_declared: what a port says of itself; copied out of it, so that it can be read in another process. */
 struct conform_declared {
     bool loaded;
+    bool process; /* as in conform_source */
     uint32_t abi;
     char name[64];
     char version[128];
@@ -65,6 +70,8 @@ void conform_declare(struct conform_declared *out, const struct conform_source *
 struct conform_note {
     atomic_int rule; /* enum conform_rule; CONFORM_NUM_RULES for none */
     atomic_bool ready;
+    atomic_int shim;     /* process id; 0 for none */
+    uint64_t num_undone; /* calls of the last play that a shim does not have */
     char got[CONFORM_TEXT_MAX];
     size_t num_lacking; /* worlds that the port does not have */
     char lacking[WORLDS_MAX][64];
@@ -179,6 +186,7 @@ struct conform_tally {
     uint64_t generated;
     uint64_t operations;
     uint64_t skipped; /* scenarios that were not played, after too many hangs */
+    uint64_t undone;  /* scenarios with calls that a shim does not have: judged, but nothing in them counts as held */
     size_t num_lacking;
     char lacking[WORLDS_MAX][64];
 };

@@ -133,12 +133,31 @@ static void check_threads(const struct stage *stage)
     }
 }
 
+/* shim_failed: the port's process ended, or spoke out of turn. */
+static void shim_failed(enum shim_failure failure, const char *text)
+{
+    (void)snprintf(before.note->got, sizeof(before.note->got), "%s", text);
+    atomic_store(&before.note->rule, failure == SHIM_ENDED ? CONFORM_SURVIVES : CONFORM_SPEAKS);
+    _exit(EXIT_BROKEN);
+}
+
 /* leave_if_broken: what the port did to the process cannot be undone. */
 static void leave_if_broken(void)
 {
     if (atomic_load(&before.note->rule) != CONFORM_NUM_RULES) {
         _exit(EXIT_BROKEN);
     }
+}
+
+/* look: whether the process is as it was. What another one does to itself is its own affair. */
+static void look(const struct conform_child *child, const struct stage *stage)
+{
+    if (!child->source->process) {
+        check_descriptors();
+        check_signals();
+        check_threads(stage);
+    }
+    leave_if_broken();
 }
 
 static const struct pal_port *open_port(void *context)
@@ -154,7 +173,8 @@ static const struct pal_port *open_port(void *context)
     (void)setrlimit(RLIMIT_CORE, &no_core);
     (void)setrlimit(RLIMIT_FSIZE, &small_files);
     remember_process();
-    const struct pal_port *port = conform_port_open(child->source, error);
+    const struct pal_port *port = conform_port_open(child->source, shim_failed, error);
+    atomic_store(&child->note->shim, (int)shim_pid());
     if (port == NULL) {
         (void)fprintf(stderr, "paldiff: %s\n", error);
     }
@@ -170,23 +190,21 @@ static void ready(void *context, struct stage *stage)
     }
     before.stage = stage;
     before.threads = num_threads(stage);
+    stage->rehearse = child->source->shim != NULL ? shim_rehearse : NULL;
+    stage->faultless = child->source->process;
     note->num_lacking = stage->num_lacking;
     for (size_t i = 0; i < stage->num_lacking; i++) {
         (void)snprintf(note->lacking[i], sizeof(note->lacking[i]), "%s", stage->lacking[i]->name);
     }
     atomic_store(&note->ready, true);
-    check_descriptors();
-    check_signals();
-    leave_if_broken();
+    look(child, stage);
 }
 
 static void played(void *context, const struct stage *stage)
 {
-    (void)context;
-    check_descriptors();
-    check_signals();
-    check_threads(stage);
-    leave_if_broken();
+    const struct conform_child *child = context;
+    child->note->num_undone = shim_unsupported();
+    look(child, stage);
 }
 
 /* ---- the asking side -----------------------------------------------------------------------------------------------
@@ -236,8 +254,11 @@ void conform_child_deinit(struct conform_child *child)
 static void want_of(struct conform_break *out, struct conform_limits limits)
 {
     static const char *const wants[CONFORM_NUM_RULES] = {
-        [CONFORM_SURVIVES] = "an answer",    [CONFORM_CONFINED] = "only memory that is the call's",
-        [CONFORM_DESCRIPTORS] = "as it was", [CONFORM_THREADS] = "0",
+        [CONFORM_SURVIVES] = "an answer",
+        [CONFORM_CONFINED] = "only memory that is the call's",
+        [CONFORM_SPEAKS] = "an answer of the protocol",
+        [CONFORM_DESCRIPTORS] = "as it was",
+        [CONFORM_THREADS] = "0",
         [CONFORM_SIGNALS] = "as it was",
     };
     if (out->rule == CONFORM_MEMORY) {
@@ -298,6 +319,7 @@ enum conform_end conform_child_play(struct conform_child *child, const struct sc
                                     struct guard_answer *answer, struct conform_break *out)
 {
     atomic_store(&child->note->rule, CONFORM_NUM_RULES);
+    child->note->num_undone = 0;
     guard_play(&child->guard, scenario, answer);
     switch (answer->end) {
     case GUARD_HELD:

@@ -29,7 +29,10 @@ static void add_port(cJSON *json, const struct conform *conform)
 {
     const struct conform_declared *declared = &conform->declared;
     cJSON *port = cJSON_AddObjectToObject(json, "port");
-    add_text(port, "file", conform->source.file);
+    add_text(port, "door", conform->source.process ? "process" : "shared object");
+    if (!conform->source.process) { /* a report is the same through either door */
+        add_text(port, "file", conform->source.file);
+    }
     add_text(port, "name", declared->name);
     add_text(port, "version", declared->version);
     add_number(port, "abi", declared->abi);
@@ -71,6 +74,7 @@ static void add_targets(cJSON *json, const struct conform *conform)
         add_number(row, "generated", tally->generated);
         add_number(row, "operations", tally->operations);
         add_number(row, "skipped", tally->skipped);
+        add_number(row, "undone", tally->undone);
         cJSON *lacking = cJSON_AddArrayToObject(row, "lacking");
         for (size_t l = 0; l < tally->num_lacking; l++) {
             (void)cJSON_AddItemToArray(lacking, cJSON_CreateString(tally->lacking[l]));

@@ -47,6 +47,9 @@ struct playing {
 /* unsupported: why the rule says nothing about this port in this target; NULL if it does. */
 static const char *unsupported(const struct conform_declared *declared, const struct target *target, size_t rule)
 {
+    if (declared->process && shim_hides(rule) != NULL) {
+        return shim_hides(rule);
+    }
     bool caching =
         rules[rule].judge == judge_class || rules[rule].judge == judge_no_alloc || rules[rule].judge == judge_one_setup;
     bool scripted = rules[rule].judge == judge_tap || rules[rule].judge == judge_size;
@@ -117,7 +120,13 @@ bool conform_start(struct conform *conform)
         return false;
     }
     for (size_t r = 0; r < CONFORM_NUM_RULES; r++) {
-        (void)add_row(conform, NULL, port_rules[r][0], port_rules[r][1]);
+        struct conform_row *row = add_row(conform, NULL, port_rules[r][0], port_rules[r][1]);
+        bool process = conform->source.process;
+        if (process ? r == CONFORM_CONFINED || r >= CONFORM_DESCRIPTORS : r == CONFORM_SPEAKS) {
+            row->outcome = CONFORM_UNSUPPORTED;
+            (void)snprintf(row->why, sizeof(row->why), "the port is %s",
+                           process ? "another process" : "no other process");
+        }
     }
     return true;
 }
@@ -210,7 +219,11 @@ static bool play(struct playing *playing, const struct scenario *scenario, const
     playing->tally->operations += scenario->num_steps;
     playing->tally->corpus += path != NULL ? 1 : 0;
     playing->tally->generated += path == NULL ? 1 : 0;
-    note_counts(playing);
+    if (conform->note->num_undone == 0) {
+        note_counts(playing);
+    } else {
+        playing->tally->undone++;
+    }
     if (end == CONFORM_FAILED) {
         conform->failed = true;
         return false;
@@ -340,10 +353,15 @@ void conform_settle(struct conform *conform)
 void conform_command(char out[HINT_MAX], const struct conform *conform, const char *input)
 {
     char more[HINT_MAX] = "";
+    const struct conform_source *source = &conform->source;
     if (input != NULL) {
         hint_add(more, "", hint_path(input));
     }
-    (void)hint_command(out, "conform --port", NULL, NULL, conform->source.file, input != NULL ? more : NULL);
+    const char *verb = source->shim != NULL ? "conform --shim"
+                       : source->process    ? "conform --as-process --port"
+                                            : "conform --port";
+    (void)hint_command(out, verb, NULL, NULL, source->shim != NULL ? source->shim : source->file,
+                       input != NULL ? more : NULL);
 }
 
 size_t conform_count(const struct conform *conform, enum conform_outcome outcome)

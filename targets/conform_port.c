@@ -8,9 +8,25 @@
 
 const char *const conform_area_names[6] = {"pool", "tls", "send", "hmac", "aead", "token"};
 
-const struct pal_port *conform_port_open(const struct conform_source *source, char error[CONFORM_TEXT_MAX])
+/* as_process: what of a port in C a process would show. */
+static const struct pal_port *as_process(const struct pal_port *port)
+{
+    static struct pal_port shown;
+    shown = *port;
+    shown.pool = NULL;
+    shown.token = NULL;
+    shown.env_random = false;
+    shown.env_clock = false;
+    return &shown;
+}
+
+const struct pal_port *conform_port_open(const struct conform_source *source, shim_failed_fn *failed,
+                                         char error[CONFORM_TEXT_MAX])
 {
     pal_port_get_fn *get = NULL;
+    if (source->shim != NULL) {
+        return shim_port_open(source->shim, failed, error);
+    }
     void *library = dlopen(source->file, RTLD_NOW | RTLD_LOCAL);
     void *symbol = library != NULL ? dlsym(library, "pal_port_get") : NULL;
     if (symbol == NULL) {
@@ -23,7 +39,7 @@ const struct pal_port *conform_port_open(const struct conform_source *source, ch
     if (port == NULL) {
         (void)snprintf(error, CONFORM_TEXT_MAX, "pal_port_get gave NULL: the port's engine cannot be started");
     }
-    return port;
+    return port != NULL && port->abi == PAL_ABI_VERSION && source->process ? as_process(port) : port;
 }
 
 /* note_missing: a table is functions and nothing else, so that it can be read as an array of them. */
@@ -79,7 +95,8 @@ static void note_tables(struct conform_declared *out, const struct pal_port *por
 
 void conform_declare(struct conform_declared *out, const struct conform_source *source)
 {
-    const struct pal_port *port = conform_port_open(source, out->error);
+    const struct pal_port *port = conform_port_open(source, NULL, out->error);
+    out->process = source->process;
     if (port == NULL) {
         return;
     }

@@ -58,12 +58,17 @@ static void print_header(FILE *out, const struct conform *conform)
     const struct pal_port *openssl = pal_port_openssl();
     const struct pal_port *boringssl = pal_port_boringssl();
     if (!declared->loaded || declared->abi != PAL_ABI_VERSION) {
-        (void)fprintf(out, "%s: no port that this suite knows: %s\n", conform_verdict(conform), conform->source.file);
+        (void)fprintf(out, "%s: no port that this suite knows: %s\n", conform_verdict(conform),
+                      conform->source.shim != NULL ? conform->source.shim : conform->source.file);
         return;
     }
     (void)fprintf(out, "%s: port \"%s\", version %s, ABI %" PRIu32 ", at level %s\n\n", conform_verdict(conform),
                   declared->name, declared->version, declared->abi, conform_level_names[conform->level]);
-    (void)fprintf(out, "  file         %s\n", conform->source.file);
+    if (conform->source.process) {
+        (void)fputs("  judged       by what a port in another process shows\n", out);
+    } else {
+        (void)fprintf(out, "  file         %s\n", conform->source.file);
+    }
     print_declared(out, declared);
     (void)fprintf(out, "  suite        paldiff %s, contract ABI %u; %s\n", conform_suite, PAL_ABI_VERSION,
                   conform_build);
@@ -193,6 +198,13 @@ static void print_not_tested(FILE *out, const struct conform *conform)
             (void)fprintf(out, "  target %s, %s: the port answers that it is unsupported\n", tally->target->name,
                           tally->lacking[l]);
         }
+        if (tally->undone > 0) {
+            (void)fprintf(out,
+                          "  target %s: %" PRIu64
+                          " scenarios have calls that the port answers \"unsupported\" to: what "
+                          "they broke counts, what held does not\n",
+                          tally->target->name, tally->undone);
+        }
         if (tally->skipped > 0) {
             (void)fprintf(out, "  target %s: %" PRIu64 " scenarios, after too many that were never answered\n",
                           tally->target->name, tally->skipped);
@@ -203,7 +215,7 @@ static void print_not_tested(FILE *out, const struct conform *conform)
         const struct conform_row *row = &conform->rows[i];
         bool own = row->outcome == CONFORM_UNSUPPORTED && strcmp(row->why, "the port has nothing of the area") != 0;
         if (own) {
-            (void)fprintf(out, "  %s in %s: %s\n", row->id, row->target->name,
+            (void)fprintf(out, "  %s in %s: %s\n", row->id, row->target != NULL ? row->target->name : "the port",
                           strcmp(told, row->why) == 0 ? "the same" : row->why);
             told = row->why;
         }

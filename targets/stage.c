@@ -95,18 +95,29 @@ void stage_deinit(struct stage *stage)
     stage->num_worlds = 0;
 }
 
-const struct rule *stage_play(struct stage *stage, struct verdict *out)
+void stage_clean(struct stage *stage)
 {
-    const struct trace *traces[WORLDS_MAX] = {0};
     for (size_t i = 0; i < stage->num_worlds; i++) {
         struct world *world = &stage->worlds[i];
         arena_reset(&world->arena);
         world_env_reset(&world->env);
+        world->env.faultless = stage->faultless;
         world->trace.name = world->name[0] != '\0' ? world->name : world->spec->name;
         world->trace.engine = world->port->name;
         world->trace.mode = world->mode;
         world->trace.num_steps = 0;
-        traces[i] = &world->trace;
+    }
+}
+
+const struct rule *stage_play(struct stage *stage, struct verdict *out)
+{
+    const struct trace *traces[WORLDS_MAX] = {0};
+    if (stage->rehearse != NULL) {
+        stage->rehearse(stage);
+    }
+    stage_clean(stage);
+    for (size_t i = 0; i < stage->num_worlds; i++) {
+        traces[i] = &stage->worlds[i].trace;
     }
     stage->target->play(stage->worlds, stage->num_worlds, &stage->actors, &stage->scenario);
     evidence_init(&stage->evidence, stage->num_worlds, traces);

@@ -73,6 +73,8 @@ struct stage {
     struct actors actors;
     struct scenario scenario;
     struct evidence evidence;
+    void (*rehearse)(struct stage *stage); /* called before every play; NULL: nothing is */
+    bool faultless;                        /* no fault that a scenario arms is injected */
     /* Since stage_init: */
     uint64_t plays;
     uint64_t steps;        /* operations of the scenarios */
@@ -90,6 +92,9 @@ bool stage_init(struct stage *stage, const struct target *target, const struct p
  * with what it has, in the worlds that it does not lack, and is lent memory between guard pages. */
 bool stage_init_port(struct stage *stage, const struct target *target, const struct pal_port *port);
 void stage_deinit(struct stage *stage);
+
+/* stage_clean: the worlds as they are before a play. */
+void stage_clean(struct stage *stage);
 
 /* stage_play: plays stage->scenario in every world and judges. Returns the rule that broke first, or NULL. */
 const struct rule *stage_play(struct stage *stage, struct verdict *out);

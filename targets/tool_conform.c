@@ -17,6 +17,8 @@
 
 enum {
     KEY_PORT = 'p',
+    KEY_SHIM = 'S',
+    KEY_AS_PROCESS = 'A',
     KEY_LEVEL = 'l',
     KEY_WAIVERS = 'w',
     KEY_REPORT = 'r',
@@ -34,6 +36,8 @@ enum {
 
 struct options {
     const char *port;
+    const char *shim;
+    bool as_process;
     const char *waivers;
     const char *report;
     const char *baseline;
@@ -79,6 +83,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case KEY_PORT:
         options->port = argument;
+        return 0;
+    case KEY_SHIM:
+        options->shim = argument;
+        return 0;
+    case KEY_AS_PROCESS:
+        options->as_process = true;
         return 0;
     case KEY_LEVEL:
         options->level = level_of(state, argument);
@@ -149,6 +159,11 @@ static void certify(struct conform *conform, const struct options *options)
     bool present[3] = {false};
     char sanitizer[32];
     const char *lacking = is_lacking(conform);
+    if (conform->source.process) {
+        (void)snprintf(conform->refused, sizeof(conform->refused),
+                       "it takes the port's memory to be seen, which another process does not show");
+        return;
+    }
     for (size_t i = 0; i < 3; i++) {
         present[i] = strcmp(PALDIFF_SANITIZER, wanted[i]) == 0;
     }
@@ -245,6 +260,8 @@ static void name_tool(void)
 
 static const struct argp_option rows[] = {
     {"port", KEY_PORT, "FILE", 0, "the port: a shared object that exports pal_port_get", 0},
+    {"shim", KEY_SHIM, "COMMAND", 0, "the port: a process that speaks the protocol of share/paldiff/PROTOCOL.md", 0},
+    {"as-process", KEY_AS_PROCESS, NULL, 0, "judge --port by no more than what a shim would show", 0},
     {"level", KEY_LEVEL, "LEVEL", 0,
      "smoke: the corpus; core: and 100 made-up scenarios a target; full (the default): 1000; certify: 5000, no "
      "waivers, "
@@ -286,19 +303,19 @@ int tool_conform(int argc, char **argv)
     if (options.pages != NULL) {
         return conform_write_pages(options.pages) ? EXIT_HELD : EXIT_SUITE;
     }
-    if (options.port == NULL) {
-        return tool_usage("conform needs --port FILE");
+    if ((options.port == NULL) == (options.shim == NULL)) {
+        return tool_usage("conform needs --port FILE or --shim COMMAND");
     }
     if (options.today != NULL && !conform_is_day(options.today)) {
         return tool_usage("--today takes a day like 2026-12-31, not %s", options.today);
     }
-    char *file = realpath(options.port, NULL);
-    if (file == NULL) {
+    char *file = options.port != NULL ? realpath(options.port, NULL) : NULL;
+    if (options.port != NULL && file == NULL) {
         return tool_usage("%s cannot be read: %s", options.port, strerror(errno));
     }
     (void)strftime(today, sizeof(today), "%Y-%m-%d", gmtime_r(&now, &day));
     name_tool();
-    conform.source.file = file;
+    conform.source = (struct conform_source){file, options.shim, options.shim != NULL || options.as_process};
     conform.limits = (struct conform_limits){(unsigned)options.seconds, (unsigned)options.megabytes};
     conform.level = options.level;
     conform.seed = options.seed;

@@ -88,7 +88,7 @@ static struct pal_view block_view(const struct world_block *block)
 /* must_fail: whether this allocation or rent is the one that was to fail. */
 static bool must_fail(struct world_env *world)
 {
-    bool now = world->fail_alloc > 0 && --world->fail_alloc == 0;
+    bool now = world->fail_alloc > 0 && --world->fail_alloc == 0 && !world->faultless;
     world->faulted |= now;
     return now;
 }
@@ -173,7 +173,7 @@ static uint64_t mix(uint64_t z)
 static enum pal_status world_random(void *context, uint8_t *out, size_t len)
 {
     struct world_env *world = context;
-    if (world->fail_random > 0 && --world->fail_random == 0) {
+    if (world->fail_random > 0 && --world->fail_random == 0 && !world->faultless) {
         return PAL_NO_RANDOM;
     }
     uint64_t seed = mix(world->step * 0x9e3779b97f4a7c15u + 1) + mix(++world->draws);

@@ -25,6 +25,7 @@ struct world_env {
     uint32_t fail_alloc;  /* the n-th allocation from now fails, once; 0 for none */
     uint32_t fail_random;
     bool faulted; /* an allocation was refused since world_env_step */
+    bool faultless; /* until the reset: nothing fails, whatever is armed */
     uint64_t step;
     uint64_t draws;               /* since world_env_step */
     struct transport *transport;  /* NULL where the area has none: its functions are then NULL as well */

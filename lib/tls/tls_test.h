@@ -95,6 +95,7 @@ struct world {
     size_t num_live;
     size_t num_allocs;
     size_t fail_at; /* the n-th request from now is refused, once; 0 for none */
+    bool fail_on;   /* and all after it */
     bool refused;
     uint64_t random;
     size_t random_fails_at;
@@ -110,6 +111,7 @@ static inline void *world_alloc(void *context, size_t len)
 
     world->num_allocs++;
     if (world->fail_at > 0 && --world->fail_at == 0) {
+        world->fail_at = world->fail_on ? 1 : 0;
         world->refused = true;
         return NULL;
     }
