@@ -145,7 +145,7 @@ struct pal_pool_ops {
     enum pal_status (*release)(struct pal_pool *pool, struct pal_buffer *buffer, bool clear);
     /* trim: frees idle buffers of this thread and of the shared level. */
     void (*trim)(struct pal_pool *pool);
-    void (*stats)(struct pal_pool *pool, struct pal_pool_stats *out);
+    void (*stats)(struct pal_pool *pool, struct pal_pool_stats *out); /* all counts, as they are now */
 };
 
 /* ---- token --------------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ struct pal_tls_info {
  * gives it again. When the random source fails (PAL_NO_RANDOM) nothing leaves, alerts included. With late_identity a
  * server waits for set_identity, a client does when the server asks for a certificate. Every token handed in is empty;
  * every token handed out is the caller's to release, also when the status is not PAL_OK, and its bytes (an alert,
- * perhaps) are to be sent first. */
+ * perhaps) are to be sent first. open, close: make one end, and give it back. set_identity: what it waits for. */
 struct pal_tls_ops {
     enum pal_status (*open)(const struct pal_env *env, struct pal_tls **out, const struct pal_tls_config *config);
     void (*close)(struct pal_tls *tls);
@@ -260,7 +260,7 @@ struct pal_tls_ops {
     enum pal_status (*alert)(struct pal_tls *tls, struct pal_token *out, uint8_t description);
     enum pal_status (*shutdown)(struct pal_tls *tls, struct pal_token *out);
     enum pal_status (*take_pending)(struct pal_tls *tls, struct pal_token *out);
-    enum pal_status (*info)(struct pal_tls *tls, struct pal_tls_info *out);
+    enum pal_status (*info)(struct pal_tls *tls, struct pal_tls_info *out); /* what is agreed so far */
     /* export_ticket: the newest session as bytes in a token. PAL_BAD_STATE when there is none yet. */
     enum pal_status (*export_ticket)(struct pal_tls *tls, struct pal_token *out);
 };
@@ -305,7 +305,7 @@ struct pal_send_ops {
      * PAL_TRUNCATED (a file shrank), PAL_CANCELLED, PAL_SYSTEM (also for a transport that claims more than it was
      * given). The kernel gives file sends no flags: a file region on a blocking socket may pass the deadline. */
     enum pal_status (*resume)(struct pal_send *send, uint64_t *out_progress, bool blocking);
-    void (*cancel)(struct pal_send *send);
+    void (*cancel)(struct pal_send *send); /* ends it with PAL_CANCELLED; what was sent stays sent */
     /* end: gives the object back, finished or not. */
     void (*end)(struct pal_send *send);
 };
@@ -344,7 +344,7 @@ struct pal_hmac_ops {
     /* drop: wipes and gives back the calling thread's slot, with any open message; resets its stats. A slot belongs to
      * the environment that it was made under: a call under another one replaces it. */
     void (*drop)(const struct pal_env *env);
-    void (*stats)(const struct pal_env *env, struct pal_slot_stats *out);
+    void (*stats)(const struct pal_env *env, struct pal_slot_stats *out); /* what the slots did since drop */
 };
 
 /* ---- aead ---------------------------------------------------------------------------------------------------------
@@ -386,8 +386,8 @@ struct pal_aead_ops {
      * tag. PAL_NO_RANDOM: nothing was sealed. Never in place. */
     enum pal_status (*seal_fresh)(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len,
                                   const struct pal_aead_job *job, struct pal_view plain);
-    void (*drop)(const struct pal_env *env);
-    void (*stats)(const struct pal_env *env, struct pal_slot_stats *out);
+    void (*drop)(const struct pal_env *env); /* as of pal_hmac_ops, both slots */
+    void (*stats)(const struct pal_env *env, struct pal_slot_stats *out); /* as of pal_hmac_ops */
 };
 
 /* ---- port ---------------------------------------------------------------------------------------------------------

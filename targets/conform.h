@@ -259,8 +259,10 @@ const char *conform_verdict(const struct conform *conform);
 extern const char *const conform_build;
 extern const char *const conform_suite;
 
-/* conform_write_pages: a page for each rule, statuses, and an index, in Markdown; false, with a line on stderr. */
+/* conform_write_pages: a page for each rule, the contract, statuses, and an index, in Markdown; false, with a line on
+ * stderr. conform_write_contract: one of them; false when pal.h has a function and no word on it. */
 bool conform_write_pages(const char *dir);
+bool conform_write_contract(FILE *page);
 
 struct cJSON *conform_json(const struct conform *conform);
 /* conform_write: conform.json, conform.junit.xml and verdict.txt in the report's folder. */

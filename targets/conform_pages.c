@@ -34,7 +34,7 @@ static void print_reading(FILE *page, const char *id)
         "`step` counts the operations of the scenario from 1; `operation` is the line of the scenario, and\n"
         "`world` the table and mode of the port that showed it. The `replay` line plays that one scenario\n"
         "again; `paldiff show FILE` prints it step by step as the reference does it. What the operations mean:\n"
-        "`paldiff list --fields`. The functions and statuses: `pal.h`.\n",
+        "`paldiff list --fields`. The functions and statuses: [the contract](contract.md).\n",
         id);
 }
 
@@ -92,15 +92,25 @@ static bool write_statuses(const char *dir)
     return close_page(page);
 }
 
+static bool write_contract(const char *dir)
+{
+    FILE *page = open_page(dir, "contract");
+    if (page == NULL) {
+        return false;
+    }
+    bool good = conform_write_contract(page);
+    return close_page(page) && good;
+}
+
 bool conform_write_pages(const char *dir)
 {
     FILE *index = run_make_dir(dir) ? open_page(dir, "index") : NULL;
-    bool good = index != NULL && write_statuses(dir);
+    bool good = index != NULL && write_statuses(dir) && write_contract(dir);
     if (index == NULL) {
         return false;
     }
-    (void)fputs("# Rules that ports are held against\n\nThe contract is `pal.h`; [statuses](statuses.md) has what its\n"
-                "functions answer. A page for each rule:\n\n",
+    (void)fputs("# Rules that ports are held against\n\n[The contract](contract.md) is `pal.h`, function by function;\n"
+                "[statuses](statuses.md) has what they answer. A page for each rule:\n\n",
                 index);
     for (size_t r = 0; good && r < NUM_RULES; r++) {
         char id[64];

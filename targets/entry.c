@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * entry.c: the fuzz engine's way into a target; compiled once per target with -DPALDIFF_TARGET=<name>.
- * Options of its own start with two dashes, which libFuzzer leaves alone: --mutant=NAME plants a bug, --stats-fd=N
- * names an open file with room for struct stats, where the counts are kept. Other engines take every argument for a
- * file: there PALDIFF_MUTANT=NAME plants the bug.
+ * Options of its own start with two dashes, which libFuzzer leaves alone: --mutant=NAME plants a bug, --shim=COMMAND
+ * has another process answer (shim.h), --stats-fd=N names an open file with room for struct stats, where the counts are
+ * kept. Other engines take every argument for a file: there PALDIFF_MUTANT=NAME plants the bug, and
+ * PALDIFF_SHIM=COMMAND names the process.
  */
 #include "harness.h"
+#include "shim.h"
 #include "stats.h"
 
 #include <limits.h>
@@ -25,12 +27,27 @@ static struct stats *stats; /* NULL if nobody asked for them */
 /* Somebody else's port, where one is linked in: it stands in for the reference. */
 __attribute__((weak)) extern pal_port_get_fn pal_port_get;
 
-static bool open_stage(const struct target *target, const struct pal_port *mutant)
+/* show_less: what a port in another process shows is judged, and no more. */
+static void show_less(void)
 {
-    if (pal_port_get == NULL) {
+    stage.rehearse = shim_rehearse;
+    stage.faultless = true;
+    for (size_t r = 0; r < NUM_RULES; r++) {
+        stage.binds[r] = stage.binds[r] && shim_hides(r) == NULL;
+    }
+}
+
+static bool open_stage(const struct target *target, const struct pal_port *mutant, const char *shim)
+{
+    char error[SHIM_ERROR_MAX];
+    if (shim == NULL && pal_port_get == NULL) {
         return stage_init(&stage, target, mutant);
     }
-    const struct pal_port *port = pal_port_get();
+    const struct pal_port *port = shim != NULL ? shim_port_open(shim, NULL, error) : pal_port_get();
+    if (shim != NULL && port == NULL) {
+        (void)fprintf(stderr, "paldiff: %s\n", error);
+        return false;
+    }
     struct pal_port scratch;
     if (port == NULL || port->abi != PAL_ABI_VERSION || mutant != NULL) {
         (void)fputs("paldiff: the port gives nothing of this version of the contract, or a mutant is asked for too\n",
@@ -42,7 +59,11 @@ static bool open_stage(const struct target *target, const struct pal_port *mutan
         (void)fprintf(stderr, "paldiff: port %s has nothing of target %s\n", port->name, target->name);
         exit(EXIT_SKIPPED);
     }
-    return stage_init_port(&stage, target, port);
+    bool good = stage_init_port(&stage, target, port);
+    if (shim != NULL) {
+        show_less();
+    }
+    return good;
 }
 
 static bool share_stats(const char *fd)
@@ -99,9 +120,13 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     const struct target *target = &TARGET_OF(PALDIFF_TARGET);
     const struct pal_port *mutant = NULL;
     const char *name = getenv("PALDIFF_MUTANT");
+    const char *shim = getenv("PALDIFF_SHIM");
     for (int i = 1; i < *argc; i++) {
         if (strncmp((*argv)[i], "--mutant=", strlen("--mutant=")) == 0) {
             name = (*argv)[i] + strlen("--mutant=");
+        }
+        if (strncmp((*argv)[i], "--shim=", strlen("--shim=")) == 0) {
+            shim = (*argv)[i] + strlen("--shim=");
         }
         if (strncmp((*argv)[i], "--stats-fd=", strlen("--stats-fd=")) == 0 &&
             !share_stats((*argv)[i] + strlen("--stats-fd="))) {
@@ -114,7 +139,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     if (!harness_mutant(&mutant, target, name)) {
         exit(EXIT_USAGE);
     }
-    if (!open_stage(target, mutant)) {
+    if (!open_stage(target, mutant, shim)) {
         exit(EXIT_SUITE);
     }
     if (atexit(close_stage) != 0) {

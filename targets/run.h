@@ -24,6 +24,7 @@ struct run_options {
     uint64_t total_seconds; /* of the whole run, which `seconds` is worked out from; 0: `seconds` was given */
     uint64_t at_once;       /* 0: as many as there are processors, and one worker a job */
     const char *mutant;
+    const char *shim; /* a command: the port under test answers through the process door; NULL: the reference */
     const char *corpus;
     const char *report;
     const char *junit; /* NULL: none; so for sarif */

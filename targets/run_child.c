@@ -5,6 +5,7 @@
  */
 #include "run.h"
 
+#include "hint.h"
 #include "program.h"
 #include "seeds.h"
 #include "stats.h"
@@ -118,6 +119,8 @@ static void add_corpus(struct arguments *arguments, const struct run *run, const
 static void fill_arguments(struct arguments *arguments, const struct run *run, const struct run_job *job, int stats)
 {
     char dictionary[RUN_PATH_MAX];
+    char here[RUN_PATH_MAX];
+    char change[HINT_MAX] = "";
     add(arguments, "%s/fuzz_%s", job->build->dir, job->target->name);
     if (run->options.seconds > 0) {
         add(arguments, "-max_total_time=%" PRIu64, run->options.seconds);
@@ -142,6 +145,10 @@ static void fill_arguments(struct arguments *arguments, const struct run *run, c
     }
     if (run->options.mutant != NULL) {
         add(arguments, "--mutant=%s", run->options.mutant);
+    }
+    if (run->options.shim != NULL && getcwd(here, sizeof(here)) != NULL) { /* the child has a folder of its own */
+        hint_add(change, "cd ", here);
+        add(arguments, "--shim=%s && %s", change, run->options.shim);
     }
     if (stats >= 0) {
         add(arguments, "--stats-fd=%d", stats);

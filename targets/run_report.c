@@ -48,7 +48,11 @@ void run_report_table(FILE *out, const struct run *run)
 static void replay_command(char out[HINT_MAX], const struct run *run, const struct run_job *job)
 {
     out[0] = '\0';
-    if (job->finding.file[0] != '\0') {
+    char input[HINT_MAX] = "";
+    if (job->finding.file[0] != '\0' && run->options.shim != NULL) {
+        hint_add(input, "", hint_path(job->finding.file));
+        (void)hint_command(out, "conform --shim", NULL, NULL, run->options.shim, input);
+    } else if (job->finding.file[0] != '\0') {
         (void)hint_command(out, "replay", run->options.mutant, NULL, job->finding.file, NULL);
     }
 }
@@ -62,6 +66,9 @@ static void under_sanitizer(FILE *out, const struct run *run, const struct run_j
         hint_add(command, "", hint_path(program));
         if (run->options.mutant != NULL) {
             hint_add(command, " --mutant=", run->options.mutant);
+        }
+        if (run->options.shim != NULL) {
+            hint_add(command, " --shim=", run->options.shim);
         }
         hint_add(command, " ", hint_path(job->finding.file));
         (void)fprintf(out, "  under %s: %s\n", job->build->sanitizer, command);

@@ -129,10 +129,27 @@ bool serve_crypt(struct server *server, struct shim_words *words, struct shim_te
     return true;
 }
 
+/* drop: a thread's slots. */
+static void drop(void *argument)
+{
+    struct server *server = argument;
+    for (size_t mode = 0; mode < PAL_NUM_MODES; mode++) {
+        if (server->port->hmac[mode] != NULL) {
+            server->port->hmac[mode]->drop(&server->env[mode].env);
+        }
+        if (server->port->aead[mode] != NULL) {
+            server->port->aead[mode]->drop(&server->env[mode].env);
+        }
+    }
+}
+
 void serve_crypt_reset(struct server *server)
 {
-    for (size_t i = 0; i < SERVE_ACTORS; i++) { /* slots go with their threads */
-        actors_deinit(&server->actors[i]);
-        actors_init(&server->actors[i]);
+    for (size_t i = 0; i < SERVE_ACTORS; i++) {
+        for (size_t a = 1; a < TRACE_THREADS_MAX; a++) {
+            if (server->actors[i].actor[a].running) {
+                actors_run(&server->actors[i], a, drop, server);
+            }
+        }
     }
 }

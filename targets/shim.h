@@ -63,8 +63,22 @@ struct pal_view shim_bytes(struct shim_words *answer, const char *key);
 /* shim_fail: the shim is to blame. Does not return. */
 _Noreturn void shim_fail(enum shim_failure failure, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* shim_skipped: counts a call that was not asked, or not judged, for want of support. */
+/* shim_skipped: counts a call that was not asked, or not judged, for want of support. shim_granted: the last one that
+ * was counted is what the contract wants answered there. */
 void shim_skipped(void);
+void shim_granted(void);
+
+/* Lines to and from the process (shim_process.c, for shim_calls.c). shim_take_line: the next one, waited for; a view by
+ * place into shim_said(), which moves when more is taken and is empty after shim_forget_said(). When the process is gone
+ * the shim failed. */
+struct shim_place {
+    size_t at;
+    size_t len;
+};
+void shim_put(const char *data, size_t len);
+void shim_take_line(struct shim_place *out);
+const char *shim_said(struct shim_place line);
+void shim_forget_said(void);
 
 /* The tables. shim_crypt_reset, shim_send_reset, shim_tls_reset: a new scenario: what is left of the last one is
  * forgotten. */

@@ -11,12 +11,13 @@
 
 #include "shim.h"
 
-/* shim_line: the connection of one environment's socket. `env` is what the reference gets: the given one, whose calls
+/* pull_line: the connection of one environment's socket. `env` is what the reference gets: the given one, whose calls
  * to the socket are the door's. */
-struct shim_line {
+struct pull_line {
     const struct pal_env *given; /* NULL: the row is free */
     int given_socket;
     struct pal_env env;
+    unsigned id;          /* for the shim */
     int socket;           /* -1: not connected */
     bool large;           /* the shim cannot set its send buffer */
     bool closing;         /* the shim was told to close its end */
@@ -39,7 +40,7 @@ struct pull_part {
 /* pal_send: an operation. The reference knows what is to be done when; the bytes and the final answer are the shim's.
  */
 struct pal_send {
-    struct shim_line *line;
+    struct pull_line *line;
     struct pal_send *model; /* the reference's operation */
     enum pal_send_way way;
     bool blocking; /* of this resume */
@@ -53,13 +54,13 @@ struct pal_send {
 
     enum pull_state state;
     size_t unit;
-    size_t limit;    /* bytes of the list that the shim is to send: files may have shrunk */
-    uint8_t *values; /* the list's bytes, those changed that came wrong */
-    uint8_t *stream; /* what they stand for */
-    size_t num_wrong_end;
-    size_t got;   /* of the stream */
-    size_t extra; /* bytes that came after the list */
-    bool ended;   /* nothing more comes */
+    size_t limit;     /* bytes of the list that the shim is to send: files may have shrunk */
+    uint8_t *values;  /* the list's bytes, those changed that came wrong */
+    uint8_t *stream;  /* what they stand for */
+    size_t wrong_end; /* units that are known to be wrong end here */
+    size_t got;       /* of the stream */
+    size_t extra;     /* bytes that came after the list */
+    bool ended;       /* nothing more comes */
     enum pal_status answer;
     uint64_t answer_sent; /* UINT64_MAX: it did not say */
 };
@@ -81,10 +82,11 @@ void pull_cut(struct pal_send *send);
 void pull_give_up(struct pal_send *send);
 void pull_deinit(struct pal_send *send);
 
-/* line_drop: closes the door's end; what the shim has is forgotten with the scenario. */
-void line_drop(struct shim_line *line);
+/* pull_reset, pull_line_drop: a new scenario: the shim forgets its lists and ends of connections. */
+void pull_reset(void);
+void pull_line_drop(struct pull_line *line);
 
-/* line_in_flight_max: bytes that can be on their way at most; SIZE_MAX when the shim cannot set its buffer. */
-size_t line_in_flight_max(const struct shim_line *line);
+/* pull_in_flight_max: bytes that can be on their way at most; SIZE_MAX when the shim cannot set its buffer. */
+size_t pull_in_flight_max(const struct pull_line *line);
 
 #endif

@@ -259,52 +259,6 @@ static enum pal_status tls_decrypt(struct pal_tls *tls, size_t *out_offset, size
     return PAL_OK;
 }
 
-/* ---- control -------------------------------------------------------------------------------------------------------
- */
-
-static enum pal_status tls_update_keys(struct pal_tls *tls, struct pal_token *out, bool request_peer)
-{
-    if (tls == NULL || !is_empty(out)) {
-        return PAL_BAD_ARGUMENT;
-    }
-    shim_text_add(begin(tls, "tls.update-keys"), " request-peer=%s", request_peer ? "yes" : "no");
-    return give(tls, out);
-}
-
-static enum pal_status tls_renegotiate(struct pal_tls *tls, struct pal_token *out)
-{
-    if (tls == NULL || !is_empty(out)) {
-        return PAL_BAD_ARGUMENT;
-    }
-    (void)begin(tls, "tls.renegotiate");
-    return give(tls, out);
-}
-
-static enum pal_status tls_alert(struct pal_tls *tls, struct pal_token *out, uint8_t description)
-{
-    if (tls == NULL || !is_empty(out) || description == 0) {
-        return PAL_BAD_ARGUMENT;
-    }
-    shim_text_add(begin(tls, "tls.alert"), " description=%u", description);
-    enum pal_status status = give(tls, out);
-    tls->final = status == PAL_OK ? PAL_BAD_STATE : tls->final;
-    return status;
-}
-
-static enum pal_status tls_shutdown(struct pal_tls *tls, struct pal_token *out)
-{
-    if (tls == NULL || !is_empty(out)) {
-        return PAL_BAD_ARGUMENT;
-    }
-    (void)begin(tls, "tls.shutdown");
-    return give(tls, out);
-}
-
-static enum pal_status tls_take_pending(struct pal_tls *tls, struct pal_token *out)
-{
-    return tls == NULL || !is_empty(out) ? PAL_BAD_ARGUMENT : hand_out(tls, out, PAL_OK);
-}
-
 /* ---- what is known -------------------------------------------------------------------------------------------------
  */
 
@@ -353,6 +307,67 @@ static enum pal_status tls_info(struct pal_tls *tls, struct pal_tls_info *out)
     info.peer_certificate = (struct pal_view){(const uint8_t *)tls->told.data + alpn.len, certificate.len};
     *out = info;
     return PAL_OK;
+}
+
+/* ---- control -------------------------------------------------------------------------------------------------------
+ */
+
+/* grant: where the connection's version has no such thing, PAL_UNSUPPORTED is the right answer; for an alert it always
+ * may be. */
+static void grant(struct pal_tls *tls, enum pal_status status, uint16_t version)
+{
+    struct pal_tls_info info;
+    if (status == PAL_UNSUPPORTED && (version == 0 || (tls_info(tls, &info) == PAL_OK && info.version == version))) {
+        shim_granted();
+    }
+}
+
+static enum pal_status tls_update_keys(struct pal_tls *tls, struct pal_token *out, bool request_peer)
+{
+    if (tls == NULL || !is_empty(out)) {
+        return PAL_BAD_ARGUMENT;
+    }
+    shim_text_add(begin(tls, "tls.update-keys"), " request-peer=%s", request_peer ? "yes" : "no");
+    enum pal_status status = give(tls, out);
+    grant(tls, status, PAL_TLS_1_2);
+    return status;
+}
+
+static enum pal_status tls_renegotiate(struct pal_tls *tls, struct pal_token *out)
+{
+    if (tls == NULL || !is_empty(out)) {
+        return PAL_BAD_ARGUMENT;
+    }
+    (void)begin(tls, "tls.renegotiate");
+    enum pal_status status = give(tls, out);
+    grant(tls, status, PAL_TLS_1_3);
+    return status;
+}
+
+static enum pal_status tls_alert(struct pal_tls *tls, struct pal_token *out, uint8_t description)
+{
+    if (tls == NULL || !is_empty(out) || description == 0) {
+        return PAL_BAD_ARGUMENT;
+    }
+    shim_text_add(begin(tls, "tls.alert"), " description=%u", description);
+    enum pal_status status = give(tls, out);
+    grant(tls, status, 0);
+    tls->final = status == PAL_OK ? PAL_BAD_STATE : tls->final;
+    return status;
+}
+
+static enum pal_status tls_shutdown(struct pal_tls *tls, struct pal_token *out)
+{
+    if (tls == NULL || !is_empty(out)) {
+        return PAL_BAD_ARGUMENT;
+    }
+    (void)begin(tls, "tls.shutdown");
+    return give(tls, out);
+}
+
+static enum pal_status tls_take_pending(struct pal_tls *tls, struct pal_token *out)
+{
+    return tls == NULL || !is_empty(out) ? PAL_BAD_ARGUMENT : hand_out(tls, out, PAL_OK);
 }
 
 static enum pal_status tls_export_ticket(struct pal_tls *tls, struct pal_token *out)

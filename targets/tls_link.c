@@ -17,6 +17,11 @@ struct tls_end *tls_other(struct tls_end *end)
     return &end->link->ends[end->side == TLS_WE ? TLS_PEER : TLS_WE];
 }
 
+bool tls_apart(const struct world *world)
+{
+    return world->env.faultless;
+}
+
 bool tls_is_fatal(enum pal_status status)
 {
     switch ((int)status) {
@@ -469,9 +474,22 @@ static void hear(struct tls_end *end)
     }
 }
 
+/* tls_note_alert: a port apart that does not say which alert it sent has it heard all the same, and one that does not
+ * say which it heard has ended. */
+void tls_note_alert(struct tls_end *hears, uint8_t sent)
+{
+    uint32_t *facts = hears->link->trace->facts;
+    uint8_t heard = tls_end_info(hears).alert_received;
+    bool lost = sent == TLS_ALERT_NONE || sent != heard;
+    if (tls_apart(hears->link->world) && (hears->side == TLS_WE ? heard : sent) == TLS_ALERT_NONE) {
+        lost = hears->side == TLS_WE ? hears->final == PAL_OK : heard == TLS_ALERT_NONE;
+    }
+    facts[FACT_ALERT_DUE]++;
+    facts[FACT_ALERT_LOST] += lost ? 1 : 0;
+}
+
 void tls_link_failed(struct tls_link *link, bool due)
 {
-    uint32_t *facts = link->trace->facts;
     for (size_t i = 0; i < TLS_SIDES; i++) {
         struct tls_end *end = &link->ends[i];
         struct tls_end *other = tls_other(end);
@@ -484,9 +502,7 @@ void tls_link_failed(struct tls_link *link, bool due)
         struct pal_tls_info info = tls_end_info(end);
         if (due && !end->shut && !other->touched && end->final == PAL_PROTOCOL &&
             info.alert_received == TLS_ALERT_NONE) {
-            uint8_t sent = info.alert_sent;
-            facts[FACT_ALERT_DUE]++;
-            facts[FACT_ALERT_LOST] += sent == TLS_ALERT_NONE || sent != tls_end_info(other).alert_received ? 1 : 0;
+            tls_note_alert(other, info.alert_sent);
         }
         break; /* the other one's failure is the answer */
     }

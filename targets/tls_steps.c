@@ -259,8 +259,7 @@ static enum pal_status alert(struct tls_link *link, const struct step *step)
     if (status == PAL_OK && other->finished && !link->shaking) {
         (void)tls_end_read(other, ROOM_ALL);
         if (due && !other->touched) {
-            link->trace->facts[FACT_ALERT_DUE]++;
-            link->trace->facts[FACT_ALERT_LOST] += tls_end_info(other).alert_received != step->number[1] ? 1 : 0;
+            tls_note_alert(other, (uint8_t)step->number[1]);
         }
     }
     return status;

@@ -31,6 +31,7 @@ enum {
     KEY_SEED = 'S',
     KEY_AT_ONCE = 'j',
     KEY_MUTANT = 'm',
+    KEY_SHIM = 'p',
     KEY_CORPUS = 'c',
     KEY_FROM_EMPTY = 'e',
     KEY_REPORT = 'o',
@@ -110,6 +111,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_MUTANT:
         options->mutant = argument;
         return 0;
+    case KEY_SHIM:
+        options->shim = argument;
+        return 0;
     case KEY_CORPUS:
         options->corpus = argument;
         return 0;
@@ -160,6 +164,9 @@ static int check_names(const struct run_options *options, char **names, size_t n
         if (mutant != NULL && strcmp(mutant->area, names[i]) != 0) {
             return tool_usage("the mutant %s is target %s's, not %s's", mutant->name, mutant->area, names[i]);
         }
+    }
+    if (options->shim != NULL && (options->mutant != NULL || num_names == 0)) {
+        return tool_usage("--shim needs the targets that the shim has, and takes no --mutant");
     }
     if (options->seconds > 0 && options->total_seconds > 0) {
         return tool_usage("--seconds is for each run, --total-seconds for all of them: give one");
@@ -452,6 +459,7 @@ int tool_run(int argc, char **argv)
          "for each, which have folders and seeds of their own",
          0},
         {"mutant", KEY_MUTANT, "NAME", 0, "plant a bug, in its target, and start from nothing", 0},
+        {"shim", KEY_SHIM, "COMMAND", 0, "the port under test: see `paldiff conform --help`", 0},
         {"corpus", KEY_CORPUS, "DIR", 0, "DIR/TARGET has more inputs, and keeps new ones", 0},
         {"from-empty", KEY_FROM_EMPTY, NULL, 0, "start without seeds", 0},
         {"report", KEY_REPORT, "DIR", 0, "for fuzz.json, crashes and logs (build/report)", 0},

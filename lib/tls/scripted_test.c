@@ -118,6 +118,266 @@ static void chunks_change_no_byte(void **state)
     }
 }
 
+/* ---- input ------------------------------------------------------------------------------------------------------- */
+
+/* hears: after a handshake, a client hears `bytes`. */
+static void hears(int shape, const char *bytes, size_t len, enum pal_status want, const char *what)
+{
+    struct link link;
+
+    setup(&link, shape, NULL, 0);
+    shake_well(&link);
+    bytes_add(&link.ends[0].inbox, bytes, len);
+    expect(decrypt(&link.ends[0], len), want, what);
+    link_close(&link);
+}
+
+static void headers_that_no_record_has_are_refused(void **state)
+{
+    static const struct {
+        const char *what;
+        char bytes[6];
+    } cases[] = {{"type", "\x15\x03\x03\0\x20"},
+                 {"major version", "\x17\x02\x03\0\x20"},
+                 {"minor version", "\x17\x03\x04\0\x20"},
+                 {"too long", "\x17\x03\x03\x70\0"},
+                 {"too short", "\x17\x03\x03\0\x10"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        hears(PAL_TLS_DRAIN, cases[i].bytes, 5, PAL_PROTOCOL, cases[i].what);
+        hears(PAL_TLS_CALLBACK, cases[i].bytes, 5, PAL_PROTOCOL, cases[i].what);
+    }
+}
+
+/* tells: the server writes one record as `step` says, and the client reads it. */
+static enum pal_status tells(struct link *link, const struct scripted_step *step)
+{
+    setup(link, PAL_TLS_DRAIN, NULL, 0);
+    link->ends[1].tls_ops->close(link->ends[1].tls);
+    link->ends[1].config.trusted = view_of(step, sizeof(*step));
+    expect(link->ends[1].tls_ops->open(end_env(&link->ends[1]), &link->ends[1].tls, &link->ends[1].config), PAL_OK,
+           "open");
+    shake_well(link);
+    expect(encrypt(link, &link->ends[1], text("x")), PAL_OK, "encrypt");
+    return decrypt(&link->ends[0], link->ends[0].inbox.len);
+}
+
+/* An alert has two bytes and a KeyUpdate five; what else comes is read past. */
+static void records_that_mean_nothing_change_nothing(void **state)
+{
+    static const struct scripted_step steps[] = {{SCRIPTED_WRITE, TLS_DONE, SCRIPTED_INSTEAD, 1, 21, 0, 0, 3},
+                                                 {SCRIPTED_WRITE, TLS_DONE, SCRIPTED_INSTEAD, 1, 20, 24, 0, 5},
+                                                 {SCRIPTED_WRITE, TLS_DONE, SCRIPTED_INSTEAD, 1, 22, 24, 0, 4},
+                                                 {SCRIPTED_WRITE, TLS_DONE, SCRIPTED_INSTEAD, 1, 22, 24, 0, 5},
+                                                 {SCRIPTED_WRITE, TLS_DONE, SCRIPTED_INSTEAD, 1, 22, 253, 0, 5}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        struct link link;
+        size_t len_before;
+
+        expect(tells(&link, &steps[i]), PAL_NEED_INPUT, "decrypt");
+        len_before = link.ends[0].wire.len;
+        expect(take_pending(&link, &link.ends[0]), PAL_OK, "take_pending");
+        assert_int_equal(link.ends[0].wire.len, len_before);
+        chat(&link);
+        link_close(&link);
+    }
+}
+
+static void two_requests_for_keys_are_answered_once(void **state)
+{
+    struct link link;
+    size_t len_before;
+
+    (void)state;
+    setup(&link, PAL_TLS_DRAIN, NULL, 0);
+    shake_well(&link);
+    for (int i = 0; i < 2; i++) {
+        expect(control(&link, &link.ends[1], control_update, 1), PAL_OK, "update_keys");
+    }
+    expect(decrypt(&link.ends[0], link.ends[0].inbox.len), PAL_NEED_INPUT, "decrypt");
+    len_before = link.ends[0].wire.len;
+    expect(take_pending(&link, &link.ends[0]), PAL_OK, "take_pending");
+    assert_int_equal(link.ends[0].wire.len - len_before, 5 + 5 + 17);
+    link_close(&link);
+}
+
+static void a_handshake_hears_nothing_but_a_handshake(void **state)
+{
+    const struct scripted_step step = {SCRIPTED_HANDSHAKE, TLS_WANT_READ, SCRIPTED_INSTEAD, 1, 23, 0, 0, 10};
+    struct link link;
+
+    (void)state;
+    setup(&link, PAL_TLS_DRAIN, &step, 1);
+    (void)shake_once(&link, &link.ends[0]);
+    (void)shake_once(&link, &link.ends[1]);
+    expect(link.ends[1].status, PAL_PROTOCOL, "data instead of a hello");
+    link_close(&link);
+}
+
+/* ---- steps of a script ------------------------------------------------------------------------------------------- */
+
+static void a_read_gives_what_its_step_says(void **state)
+{
+    static const struct {
+        struct scripted_step step;
+        size_t cap;
+        enum pal_status status;
+        size_t count;
+    } cases[] = {{{SCRIPTED_READ, TLS_DONE, SCRIPTED_INSTEAD, 1, 0, 9, 10, 0}, 64, PAL_OK, 10},
+                 {{SCRIPTED_READ, TLS_DONE, SCRIPTED_INSTEAD, 1, 0, 9, 100, 0}, 64, PAL_OK, 64},
+                 {{SCRIPTED_READ, TLS_DONE, SCRIPTED_INSTEAD, 1, 0, 9, 0, 0}, 64, PAL_NEED_INPUT, 0},
+                 {{SCRIPTED_READ, TLS_DONE, SCRIPTED_INSTEAD, 1, 0, 9, 10, 0}, 0, PAL_NO_SPACE, 0},
+                 {{SCRIPTED_READ, TLS_DONE, SCRIPTED_INSTEAD, 1, 0, 9, 0, 0}, 0, PAL_NEED_INPUT, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct link link;
+        struct end *end = &link.ends[0];
+
+        setup(&link, PAL_TLS_DRAIN, &cases[i].step, 1);
+        shake_well(&link);
+        expect(decrypt_into(end, 0, cases[i].cap), cases[i].status, "decrypt");
+        assert_int_equal(end->plain.len, cases[i].count);
+        for (size_t j = 0; j < end->plain.len; j++) {
+            assert_int_equal(end->plain.data[j], 9 + j);
+        }
+        link_close(&link);
+    }
+}
+
+/* Room for nothing is asked for by a shape that looks whether there is anything. */
+static void plaintext_is_told_of_without_room(void **state)
+{
+    struct link link;
+    struct end *to = &link.ends[1];
+
+    (void)state;
+    setup(&link, PAL_TLS_DRAIN, NULL, 0);
+    shake_well(&link);
+    expect(encrypt(&link, &link.ends[0], text("plaintext")), PAL_OK, "encrypt");
+    expect(decrypt(to, to->inbox.len - 1), PAL_NEED_INPUT, "all but a byte");
+    expect(decrypt(to, 1), PAL_OK, "one byte of it");
+    expect(decrypt_into(to, 0, 0), PAL_NO_SPACE, "room for nothing");
+    expect(decrypt_into(to, 0, 64), PAL_OK, "the rest");
+    assert_memory_equal(to->plain.data, "plaintext", 9);
+    link_close(&link);
+}
+
+/* A shape that asks twice in a call hears of the failure twice. */
+static void a_failure_stays(void **state)
+{
+    const struct scripted_step step = {SCRIPTED_READ, TLS_FAILED, SCRIPTED_INSTEAD, 1, 0, 0, 0, 0};
+
+    (void)state;
+    for (int shape = 0; shape < PAL_TLS_NUM_SHAPES; shape++) {
+        struct link link;
+
+        setup(&link, shape, &step, 1);
+        shake_well(&link);
+        expect(encrypt(&link, &link.ends[1], text("plaintext")), PAL_OK, "encrypt");
+        expect(decrypt(&link.ends[0], link.ends[0].inbox.len), PAL_PROTOCOL, "decrypt");
+        link_close(&link);
+    }
+}
+
+static void steps_beyond_the_tables_are_cut(void **state)
+{
+    const struct scripted_step odd = {SCRIPTED_HANDSHAKE, TLS_NUM_EVENTS, SCRIPTED_INSTEAD, 1, 0, 0, 0, 0};
+    const struct scripted_step long_one = {
+        SCRIPTED_HANDSHAKE, TLS_WANT_READ, SCRIPTED_INSTEAD | SCRIPTED_RAW, 1, 0, 0, 0, SCRIPTED_EMIT_MAX + 1};
+    struct link link;
+
+    (void)state;
+    setup(&link, PAL_TLS_DRAIN, &odd, 1);
+    (void)shake_once(&link, &link.ends[0]);
+    expect(link.ends[0].status, PAL_ENGINE, "an event that is none");
+    link_close(&link);
+    setup(&link, PAL_TLS_DRAIN, &long_one, 1);
+    (void)shake_once(&link, &link.ends[0]);
+    assert_int_equal(link.ends[0].wire.len, SCRIPTED_EMIT_MAX);
+    link_close(&link);
+}
+
+static void an_identity_may_come_late(void **state)
+{
+    const struct pal_tls_identity identity = {{NULL, 0}, {NULL, 0}};
+    struct link link;
+    struct end *server = &link.ends[1];
+    struct pal_tls_info info;
+
+    (void)state;
+    setup(&link, PAL_TLS_DRAIN, NULL, 0);
+    expect(server->tls_ops->set_identity(server->tls, &identity), PAL_BAD_STATE, "not late");
+    link_close(&link);
+    link_init(&link, 0, 0);
+    for (size_t i = 0; i < 2; i++) {
+        link.ends[i].port = pal_port_scripted();
+        link.ends[i].tls_ops = pal_port_scripted()->tls;
+        link.ends[i].config.late_identity = true;
+    }
+    link_open(&link);
+    expect(server->tls_ops->info(server->tls, &info), PAL_OK, "info");
+    assert_int_equal(info.version, 0);
+    shake(&link);
+    expect(server->status, PAL_NEED_CREDENTIALS, "server");
+    expect(server->tls_ops->set_identity(server->tls, &identity), PAL_OK, "set_identity");
+    expect(server->tls_ops->set_identity(server->tls, &identity), PAL_BAD_STATE, "again");
+    shake_well(&link);
+    expect(server->tls_ops->info(server->tls, &info), PAL_OK, "info");
+    assert_int_equal(info.version, PAL_TLS_1_3);
+    link_close(&link);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* live: all that allocates, given up when `end` has no more. */
+static void live(struct link *link, struct end *end)
+{
+    static uint8_t plain[20000];
+    struct end *other = peer_of(link, end);
+
+    shake(link);
+    for (int i = 0; i < 3 && end->status == PAL_OK && other->status == PAL_OK; i++) {
+        (void)control(link, other, control_update, 1);
+        (void)encrypt(link, other, view_of(plain, sizeof(plain)));
+        end->status = decrypt(end, end->inbox.len);
+        end->status = end->status == PAL_OK ? encrypt(link, end, view_of(plain, sizeof(plain))) : end->status;
+        end->status = end->status == PAL_OK && i > 0 ? take_pending(link, end) : end->status;
+    }
+    if (end->status == PAL_OK) {
+        bytes_add(&end->inbox, "\x17\x03\x03\0\x11 seventeen bytes ", 5 + 17);
+        end->status = decrypt(end, end->inbox.len);
+        end->status = end->status == PAL_PROTOCOL || end->status == PAL_OK ? take_pending(link, end) : end->status;
+    }
+}
+
+static void refused_memory_is_told_and_nothing_is_lost(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * PAL_TLS_NUM_SHAPES; i++) {
+        bool refused = true;
+
+        for (size_t n = 1; refused; n++) {
+            const struct scripted_step steps[] = {{SCRIPTED_WRITE, TLS_DONE, SCRIPTED_INSTEAD, 1, 23, 0, 0, 4000},
+                                                  {SCRIPTED_WRITE, TLS_DONE, 0, 5, 23, 0, 0, 4000}};
+            struct link link;
+            struct end *end = &link.ends[i & 1];
+
+            setup(&link, (int)(i >> 1), steps, 2);
+            end->world.fail_at = n;
+            live(&link, end);
+            refused = end->world.refused;
+            if (end->status != PAL_OK && (end->status != PAL_NO_MEMORY || !refused)) {
+                fail_msg("%s, request %zu: %s", shape_names[i >> 1], n, pal_status_name(end->status));
+            }
+            link_close(&link);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +385,16 @@ int main(void)
         cmocka_unit_test(a_step_answers_with_its_bytes),
         cmocka_unit_test(a_failing_write_keeps_its_bytes_as_the_shape_does),
         cmocka_unit_test(chunks_change_no_byte),
+        cmocka_unit_test(headers_that_no_record_has_are_refused),
+        cmocka_unit_test(records_that_mean_nothing_change_nothing),
+        cmocka_unit_test(two_requests_for_keys_are_answered_once),
+        cmocka_unit_test(a_handshake_hears_nothing_but_a_handshake),
+        cmocka_unit_test(a_read_gives_what_its_step_says),
+        cmocka_unit_test(plaintext_is_told_of_without_room),
+        cmocka_unit_test(a_failure_stays),
+        cmocka_unit_test(steps_beyond_the_tables_are_cut),
+        cmocka_unit_test(an_identity_may_come_late),
+        cmocka_unit_test(refused_memory_is_told_and_nothing_is_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

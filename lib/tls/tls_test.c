@@ -153,6 +153,45 @@ static void protocols_are_negotiated(void **state)
     each_pair(claim_alpn);
 }
 
+/* Offered by the client alone, they are not agreed on, and nothing is wrong. */
+static void claim_alpn_of_one(struct link *link, size_t client_engine, size_t server_engine, uint16_t version)
+{
+    (void)client_engine, (void)server_engine, (void)version;
+    link->ends[0].config.alpn = text("\2h2");
+    link_open(link);
+    shake_well(link);
+    for (size_t i = 0; i < 2; i++) {
+        struct pal_tls_info info;
+
+        expect(link->ends[i].tls_ops->info(link->ends[i].tls, &info), PAL_OK, "info");
+        assert_int_equal(info.alpn.len, 0);
+    }
+    chat(link);
+}
+
+static void protocols_of_one_side_are_not_agreed_on(void **state)
+{
+    (void)state;
+    each_pair(claim_alpn_of_one);
+}
+
+/* A name says whom the client means; without an authority it is sent, and nothing is verified. */
+static void claim_name_unverified(struct link *link, size_t client_engine, size_t server_engine, uint16_t version)
+{
+    (void)client_engine, (void)server_engine, (void)version;
+    link->ends[0].config.trusted = (struct pal_view){NULL, 0};
+    link->ends[0].config.server_name = text("other.example");
+    link_open(link);
+    shake_well(link);
+    chat(link);
+}
+
+static void names_are_verified_under_an_authority_only(void **state)
+{
+    (void)state;
+    each_pair(claim_name_unverified);
+}
+
 static void claim_psk(struct link *link, size_t client_engine, size_t server_engine, uint16_t version)
 {
     for (size_t i = 0; i < 2; i++) {
@@ -179,6 +218,26 @@ static void preshared_keys_work_where_there_are_any(void **state)
 {
     (void)state;
     each_pair(claim_psk);
+}
+
+/* A server that has both talks to clients of either kind, and its tickets are those of its identity. */
+static void claim_psk_beside_identity(struct link *link, size_t client_engine, size_t server_engine, uint16_t version)
+{
+    (void)version;
+    if (client_engine == 1 || server_engine == 1) {
+        link_versions(link, PAL_TLS_1_2);
+    }
+    link->ends[1].config.psk_identity = text("who");
+    link->ends[1].config.psk_key = text("0123456789abcdef");
+    link_open(link);
+    shake_well(link);
+    chat(link);
+}
+
+static void a_preshared_key_may_stand_beside_an_identity(void **state)
+{
+    (void)state;
+    each_pair(claim_psk_beside_identity);
 }
 
 static void claim_resumption(struct link *link, size_t client_engine, size_t server_engine, uint16_t version)
@@ -213,6 +272,38 @@ static void sessions_are_resumed(void **state)
 {
     (void)state;
     each_pair(claim_resumption);
+}
+
+/* Another identity seals with other keys: the ticket is nothing to it. */
+static void claim_foreign_ticket(struct link *link, size_t client_engine, size_t server_engine, uint16_t version)
+{
+    struct pal_token ticket = {0};
+    struct pal_tls_info info;
+
+    (void)client_engine, (void)server_engine, (void)version;
+    link_open(link);
+    shake_well(link);
+    chat(link);
+    expect(link->ends[0].tls_ops->export_ticket(link->ends[0].tls, &ticket), PAL_OK, "export");
+    for (size_t i = 0; i < 2; i++) {
+        link->ends[i].tls_ops->close(link->ends[i].tls);
+        link->ends[i].tls = NULL;
+        link->ends[i].inbox.len = 0;
+    }
+    link_certify(link, &identities[1], false);
+    link->ends[0].config.ticket = pal_token_view(&ticket);
+    link_open(link);
+    expect(pal_token_release(end_env(&link->ends[0]), &ticket), PAL_OK, "release");
+    shake_well(link);
+    expect(link->ends[1].tls_ops->info(link->ends[1].tls, &info), PAL_OK, "info");
+    assert_false(info.resumed);
+    chat(link);
+}
+
+static void a_ticket_of_another_server_is_not_taken(void **state)
+{
+    (void)state;
+    each_pair(claim_foreign_ticket);
 }
 
 static void claim_key_update(struct link *link, size_t client_engine, size_t server_engine, uint16_t version)
@@ -360,8 +451,12 @@ int main(void)
         cmocka_unit_test(peers_authenticate_each_other),
         cmocka_unit_test(rsa_keys_work),
         cmocka_unit_test(protocols_are_negotiated),
+        cmocka_unit_test(protocols_of_one_side_are_not_agreed_on),
+        cmocka_unit_test(names_are_verified_under_an_authority_only),
         cmocka_unit_test(preshared_keys_work_where_there_are_any),
+        cmocka_unit_test(a_preshared_key_may_stand_beside_an_identity),
         cmocka_unit_test(sessions_are_resumed),
+        cmocka_unit_test(a_ticket_of_another_server_is_not_taken),
         cmocka_unit_test(keys_are_updated_in_mid_traffic),
         cmocka_unit_test(tls12_is_renegotiated_where_both_can),
         cmocka_unit_test(credentials_may_come_late),

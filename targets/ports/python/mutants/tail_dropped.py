@@ -1,0 +1,19 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a short write did not take of a segment is dropped."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import shim  # noqa: E402
+
+
+def advance(pieces, taken):
+    while pieces and taken > 0:
+        taken -= len(pieces[0])
+        pieces = pieces[1:]
+    return pieces
+
+
+shim.advance = advance
+shim.main()

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TLS calls of the process door (../PROTOCOL.md) over ssl.MemoryBIO; shim.py answers with them.
+
+What ssl has not is `unsupported`: an external PSK (before Python 3.13), a client's identity that comes later, new keys,
+renegotiation and alerts of the caller's choice. ssl does not say which alert it sent. A session cannot be made bytes: it
+stays here, and its ticket is its number. Contexts are kept for a scenario, as sessions and ticket keys are theirs.
+"""
+import ssl
+import tempfile
+
+VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+HANDSHAKE_RECORD = 22
+contexts = {}  # by all that a context is told but the versions
+connections = {}
+sessions = []
+
+
+class Refused(Exception):
+    """What the answer to a call is, when it is not done."""
+
+
+def pem(kind, der):
+    """One PEM block for each of the DER structures that stand one after the other."""
+    text = ""
+    while der:
+        long = der[1] & 0x7F if der[1] & 0x80 else 0  # X.690 8.1.3: so many bytes of length
+        end = 2 + long + (int.from_bytes(der[2:2 + long], "big") if long else der[1])
+        block = ssl.DER_cert_to_PEM_cert(der[:end])
+        text += block.replace("CERTIFICATE", kind)
+        der = der[end:]
+    return text
+
+
+def make_context(role, chain, key, trusted, require_peer, alpn, named):
+    client = role == "client"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT if client else ssl.PROTOCOL_TLS_SERVER)
+    verifies = trusted and (client or require_peer)
+    context.check_hostname = bool(client and verifies and named)
+    context.verify_mode = ssl.CERT_REQUIRED if verifies else ssl.CERT_NONE
+    if trusted:
+        context.load_verify_locations(cadata=bytes.fromhex(trusted))
+    if chain:
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(pem("PRIVATE KEY", bytes.fromhex(key)) + pem("CERTIFICATE", bytes.fromhex(chain)))
+            file.flush()
+            context.load_cert_chain(file.name)
+    if alpn:
+        wire, names = bytes.fromhex(alpn), []
+        while wire:
+            names.append(wire[1:1 + wire[0]].decode())
+            wire = wire[1 + wire[0]:]
+        context.set_alpn_protocols(names)
+    return context
+
+
+class Connection:
+    """One end. `final` is the status that ended it."""
+
+    def __init__(self, words):
+        self.words = words
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.finished = self.shut = False
+        self.final = self.tls = self.alert_received = None
+        if not self.waits():
+            self.start()
+
+    def waits(self):
+        """For an identity: a server does not look at anything before it has one."""
+        return self.words.get("late-identity") == "yes"
+
+    def start(self):
+        words = self.words
+        key = tuple(words.get(name, "") for name in ("role", "chain", "private-key", "trusted", "require-peer", "alpn"))
+        key += (bool(words.get("server-name")),)
+        if key not in contexts:
+            contexts[key] = make_context(*key)
+        context = contexts[key]
+        context.minimum_version = ssl.TLSVersion.TLSv1_2  # never above the maximum, which may be another's
+        context.maximum_version = VERSIONS[words["version-max"]]
+        context.minimum_version = VERSIONS[words["version-min"]]
+        client = words["role"] == "client"
+        session = sessions[int(words["ticket"], 16)] if "ticket" in words else None
+        self.tls = context.wrap_bio(self.incoming, self.outgoing, server_side=not client, session=session,
+                                    server_hostname=words.get("server-name") if client else None)
+
+    def take(self):
+        """What is to be sent now."""
+        return self.outgoing.read()
+
+    def fail(self, error):
+        """The alert that came, if one did, is in the reason: TLSV1_ALERT_UNKNOWN_CA."""
+        self.final = "protocol"
+        name = (error.reason or "").partition("_ALERT_")[2]
+        self.alert_received = getattr(ssl.AlertDescription, "ALERT_DESCRIPTION_" + name, None)
+        return self.final
+
+    def handshake(self, data):
+        self.incoming.write(data)
+        if self.tls is None:
+            return "need-credentials" if data else "need-input"
+        try:
+            self.tls.do_handshake()
+        except ssl.SSLWantReadError:
+            return "need-input"
+        except ssl.SSLError as error:
+            return self.fail(error)
+        self.finished = True
+        return "ok"
+
+    def encrypt(self, plain):
+        if not self.finished or self.shut:
+            return "bad-state"
+        try:
+            if plain:
+                self.tls.write(plain)
+        except ssl.SSLWantReadError:  # in the middle of a handshake
+            return "bad-state"
+        except ssl.SSLError as error:
+            return self.fail(error)
+        return "ok"
+
+    def read_some(self, plain):
+        part = self.tls.read(16384)
+        plain += part
+        return bool(part)
+
+    def decrypt(self, data, plain):
+        if not self.finished:
+            return "bad-state"
+        self.incoming.write(data)
+        try:
+            while self.read_some(plain):
+                pass
+            return "closed"
+        except ssl.SSLWantReadError:
+            return "need-input"
+        except ssl.SSLZeroReturnError:  # and we had said so before
+            return "closed"
+        except ssl.SSLError as error:
+            return self.fail(error)
+
+    def shutdown(self):
+        if not self.finished:
+            return "bad-state"
+        try:
+            if not self.shut:
+                self.tls.unwrap()
+        except ssl.SSLWantReadError:  # the peer has not closed yet, and need not
+            pass
+        except ssl.SSLError as error:
+            return self.fail(error)
+        self.shut = True
+        return "ok"
+
+    def describe(self):
+        words = "" if self.alert_received is None else f" alert-received={int(self.alert_received)}"
+        if self.finished:
+            name, version, _ = self.tls.cipher()
+            suite = next(row["id"] & 0xFFFF for row in self.tls.context.get_ciphers() if row["name"] == name)
+            words += (f" version={self.tls.version().removeprefix('TLSv')} cipher-suite={suite}"
+                      f" resumed={'yes' if self.tls.session_reused else 'no'}"
+                      f" alpn={(self.tls.selected_alpn_protocol() or '').encode().hex()}"
+                      f" peer-certificate={(self.tls.getpeercert(True) or b'').hex()}")
+        return words
+
+
+def connection_of(call):
+    return connections[call["id"]]
+
+
+def tls_open(call):
+    words = call.last
+    if "psk-key" in words or (words["role"] == "client" and words.get("late-identity") == "yes"):
+        return "unsupported"
+    connections[call["id"]] = Connection(words)
+    return "ok"
+
+
+def tls_close(call):
+    del connections[call["id"]]
+    return "ok"
+
+
+def tls_handshake(call):
+    one, data = connection_of(call), bytes.fromhex(call["input"])
+    status = one.final or one.handshake(data)
+    return f"{status} consumed={len(data)} token={one.take().hex()}"
+
+
+def tls_set_identity(call):
+    one = connection_of(call)
+    if one.tls is not None:
+        return one.final or "bad-state"
+    one.words = {**one.words, "chain": call["chain"], "private-key": call["private-key"]}
+    one.start()
+    return "ok"
+
+
+def tls_encrypt(call):
+    one = connection_of(call)
+    status = one.final or one.encrypt(bytes.fromhex(call["plain"]))
+    return f"{status} token={one.take().hex()}"
+
+
+def tls_decrypt(call):
+    one, plain = connection_of(call), bytearray()
+    status = one.final or one.decrypt(bytes.fromhex(call["input"]), plain)
+    token = one.take()
+    if status == "need-input" and one.tls.version() == "TLSv1.2" and token[:1] == bytes([HANDSHAKE_RECORD]):
+        status = "renegotiate"  # a handshake began while data was read
+    return f"{status} plain={plain.hex()} token={token.hex()}"
+
+
+def tls_shutdown(call):
+    one = connection_of(call)
+    status = one.final or one.shutdown()
+    return f"{status} token={one.take().hex()}"
+
+
+def tls_export_ticket(call):
+    one = connection_of(call)
+    session = one.tls.session if one.finished else None
+    if one.final or session is None or not session.has_ticket:
+        return one.final or "bad-state"
+    sessions.append(session)
+    return f"ok ticket={len(sessions) - 1:04x}"
+
+
+def tls_info(call):
+    return "ok" + connection_of(call).describe()
+
+
+def tls_forget():
+    for kept in (contexts, connections, sessions):
+        kept.clear()
