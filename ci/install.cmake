@@ -36,6 +36,8 @@ foreach(name IN LISTS target_names)
 endforeach()
 install(DIRECTORY corpus DESTINATION ${data_dir})
 install(DIRECTORY targets/ports/sample DESTINATION ${data_dir})
+install(FILES targets/ports/PROTOCOL.md DESTINATION ${data_dir})
+install(DIRECTORY targets/ports/python DESTINATION ${data_dir} PATTERN mutants EXCLUDE PATTERN __pycache__ EXCLUDE)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # A page for each rule, from the program's own tables.
 install(CODE "execute_process(COMMAND \"$<TARGET_FILE:paldiff>\" conform --pages

@@ -235,7 +235,7 @@ struct pal_tls_info {
  * gives it again. When the random source fails (PAL_NO_RANDOM) nothing leaves, alerts included. With late_identity a
  * server waits for set_identity, a client does when the server asks for a certificate. Every token handed in is empty;
  * every token handed out is the caller's to release, also when the status is not PAL_OK, and its bytes (an alert,
- * perhaps) are to be sent first. open, close: make one end, and give it back. set_identity: what it waits for. */
+ * perhaps) are to be sent first. open, close: make and give back one end. set_identity: what late_identity awaits. */
 struct pal_tls_ops {
     enum pal_status (*open)(const struct pal_env *env, struct pal_tls **out, const struct pal_tls_config *config);
     void (*close)(struct pal_tls *tls);
@@ -386,7 +386,7 @@ struct pal_aead_ops {
      * tag. PAL_NO_RANDOM: nothing was sealed. Never in place. */
     enum pal_status (*seal_fresh)(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len,
                                   const struct pal_aead_job *job, struct pal_view plain);
-    void (*drop)(const struct pal_env *env); /* as of pal_hmac_ops, both slots */
+    void (*drop)(const struct pal_env *env);                              /* as of pal_hmac_ops, both slots */
     void (*stats)(const struct pal_env *env, struct pal_slot_stats *out); /* as of pal_hmac_ops */
 };
 

@@ -284,6 +284,9 @@ static void without_a_pool_only_fresh_tokens_are_had(void **state)
         assert_memory_equal(&token, &before, sizeof(token));
     }
     put_away(world, &token);
+    struct pal_env one_way = *world->env; /* lends, and takes nothing back */
+    one_way.release = NULL;
+    expect_status(pal_token_reserve(&one_way, &token, PAL_REUSED, 9), PAL_UNSUPPORTED, "nothing to return to", 4);
     expect_status(pal_token_reserve(world->env, &token, PAL_NUM_MODES, 9), PAL_BAD_ARGUMENT, "no mode", 3);
     assert_null(token.payload);
 }

@@ -271,7 +271,7 @@ static void render_table(struct rendering *r, const char *table, const char *ove
 static void cut_heads(char *text)
 {
     for (char *at = strstr(text, ". "); at != NULL; at = strstr(at + 1, ". ")) {
-        size_t len = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz_");
+        size_t len = strspn(at + 2, ", abcdefghijklmnopqrstuvwxyz_");
         if (len > 0 && at[2 + len] == ':') {
             at[1] = '\0';
             return;

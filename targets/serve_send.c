@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -57,17 +57,17 @@ static enum pal_status open_socket(int *out, uint64_t port, int buffer)
 /* take_file: "OFFSET:LEN:PATH". The descriptor is in `files`. */
 static bool take_file(struct pal_segment *out, const char *value)
 {
-    uint64_t offset = 0;
-    uint64_t len = 0;
-    int path = 0;
-    if (sscanf(value, "%" SCNu64 ":%" SCNu64 ":%n", &offset, &len, &path) != 2 || path == 0) {
+    char *end = NULL;
+    uint64_t offset = strtoull(value, &end, 10);
+    uint64_t len = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
+    int file = *end == ':' ? open(end + 1, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0) {
         return false;
     }
-    *out =
-        (struct pal_segment){.file = open(value + path, O_RDONLY | O_CLOEXEC), .file_offset = offset, .file_len = len};
-    files[num_files].file = out->file;
+    *out = (struct pal_segment){.file = file, .file_offset = offset, .file_len = len};
+    files[num_files].file = file;
     files[num_files++].len = offset + len;
-    return out->file >= 0;
+    return true;
 }
 
 /* take_list: false when it is no list. */

@@ -34,8 +34,7 @@ static const enum pal_status statuses[TLS_NUM_EVENTS] = {
 
 static bool is_final(enum tls_event event)
 {
-    return event == TLS_NO_SPACE || event == TLS_FAILED || event == TLS_NO_MEMORY || event == TLS_NO_RANDOM ||
-           event == TLS_BROKEN;
+    return event == TLS_FAILED || event == TLS_NO_MEMORY || event == TLS_NO_RANDOM || event == TLS_BROKEN;
 }
 
 static enum pal_status tap_open(const struct pal_env *env, struct pal_tls **out, const struct pal_tls_config *config)

@@ -3,6 +3,7 @@
  * Most take turns; those that run free are for TSan and ASan to watch. No claim depends on who comes first.
  */
 #include "pool_test.h"
+#include "state.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -419,6 +420,70 @@ static void a_pool_may_close_while_a_thread_ends(void **state)
     pthread_barrier_destroy(&world->barrier);
 }
 
+/* in_between: an environment in which another thread rents before the first chunk of the table is there. */
+struct in_between {
+    struct ledger ledger;
+    struct world *world;
+    bool done;
+};
+
+static void *alloc_in_between(void *context, size_t len)
+{
+    struct in_between *between = context;
+
+    if (len == ((size_t)1 << POOL_CHUNK_LOG2) * sizeof(struct pool_slot) && !between->done) {
+        between->done = true;
+        on_thread(rent_one, between->world);
+    }
+    return ledger_alloc(&between->ledger, len);
+}
+
+static void free_in_between(void *context, void *memory)
+{
+    ledger_free(&((struct in_between *)context)->ledger, memory);
+}
+
+static void two_threads_may_enlarge_the_table_at_once(void **state)
+{
+    struct world *world = *state;
+    struct in_between between = {.world = world};
+    struct pal_pool *before = world->pool;
+    struct pal_buffer buffers[40];
+
+    ledger_init(&between.ledger);
+    between.ledger.env = (struct pal_env){.context = &between, .alloc = alloc_in_between, .free = free_in_between};
+    world->pool = open_pool(&between.ledger.env, 0, 0, world->hostile);
+    for (size_t i = 0; i < 40; i++) {
+        buffers[i] = rent(world->pool, 100);
+        assert_true(between.done && buffers[i].slot != world->buffer.slot && buffers[i].data != world->buffer.data);
+        assert_true(i == 0 || buffers[i].slot != buffers[i - 1].slot);
+    }
+    release(world->pool, &world->buffer);
+    for (size_t i = 0; i < 40; i++) {
+        release(world->pool, &buffers[i]);
+    }
+    ops->close(world->pool);
+    ledger_settled(&between.ledger);
+    world->pool = before;
+}
+
+/* The pool that it used is the newest, and others are looked at no more. */
+static void a_thread_ends_in_the_newest_of_several_pools(void **state)
+{
+    struct world *world = *state;
+    struct pal_pool *before = world->pool;
+    struct ledger ledger;
+
+    ledger_init(&ledger);
+    world->pool = open_pool(&ledger.env, 0, 0, world->hostile);
+    on_thread(rent_and_release, world);
+    assert_int_equal(stats_of(world->pool).rented_bytes, 0);
+    assert_int_equal(stats_of(before).rents, 0);
+    ops->close(world->pool);
+    ledger_settled(&ledger);
+    world->pool = before;
+}
+
 int main(void)
 {
 #define BOTH(claim)                                                                                                    \
@@ -428,10 +493,16 @@ int main(void)
     }
     static struct world plain, hostile = {.hostile = true};
     const struct CMUnitTest claims[] = {
-        BOTH(a_rental_may_be_returned_by_any_thread),  BOTH(a_thread_that_ends_leaves_its_memory_to_the_others),
-        BOTH(a_pool_may_close_before_its_threads_end), BOTH(trim_reaches_this_thread_and_the_shared_level),
-        BOTH(pools_of_one_thread_keep_apart),          BOTH(of_two_returns_at_once_one_is_accepted),
-        BOTH(threads_that_run_free_lose_nothing),      BOTH(a_pool_may_close_while_a_thread_ends),
+        BOTH(a_rental_may_be_returned_by_any_thread),
+        BOTH(a_thread_that_ends_leaves_its_memory_to_the_others),
+        BOTH(a_pool_may_close_before_its_threads_end),
+        BOTH(trim_reaches_this_thread_and_the_shared_level),
+        BOTH(pools_of_one_thread_keep_apart),
+        BOTH(of_two_returns_at_once_one_is_accepted),
+        BOTH(threads_that_run_free_lose_nothing),
+        BOTH(a_pool_may_close_while_a_thread_ends),
+        BOTH(two_threads_may_enlarge_the_table_at_once),
+        BOTH(a_thread_ends_in_the_newest_of_several_pools),
     };
 #undef BOTH
 

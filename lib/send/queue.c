@@ -56,9 +56,7 @@ void queue_leave(struct pal_send *send)
     size_t bucket = bucket_of(send);
     struct pal_send *next;
 
-    if (!send->queued) {
-        return;
-    }
+    assert(send->queued);
     pthread_mutex_lock(&lock);
     next = send->behind;
     if (send->ahead == NULL) {

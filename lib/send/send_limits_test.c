@@ -237,7 +237,7 @@ static void no_memory_leaves_nothing_behind(void **state)
     static struct script script;
 
     (void)state;
-    for (int pooled = 0; pooled < 2; pooled++) {
+    for (int pooled = 0; pooled < 3; pooled++) { /* 2: lends, and takes nothing back */
         FOR_EACH_WAY(way)
         {
             size_t fail = 0;
@@ -249,9 +249,11 @@ static void no_memory_leaves_nothing_behind(void **state)
                 size_t bad = 12345;
 
                 make_list(20, 3);
-                *(pooled ? &script.fail_rent : &script.fail_alloc) = ++fail;
-                if (!pooled) {
+                *(pooled == 1 ? &script.fail_rent : &script.fail_alloc) = ++fail;
+                if (pooled == 0) {
                     env.rent = NULL;
+                } else if (pooled == 2) {
+                    env.release = NULL;
                 }
                 status = pal_send_reference.begin(&env, &send, &bad, way, SOCKET, list, 20, UINT64_MAX);
                 assert_int_equal(bad, 12345);
@@ -270,7 +272,7 @@ static void no_memory_leaves_nothing_behind(void **state)
                 assert_true(status == PAL_OK || status == PAL_NO_MEMORY);
                 script_balanced(&script);
             } while (status != PAL_OK);
-            assert_int_equal(fail, (pooled ? 1 : 2) + (way == PAL_SEND_COPIED));
+            assert_int_equal(fail, (pooled == 1 ? 1 : 2) + (way == PAL_SEND_COPIED));
         }
     }
 }

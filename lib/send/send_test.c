@@ -246,6 +246,7 @@ static void bad_arguments_blame_no_segment(void **state)
         bad = 0;
         assert_int_equal(pal_send_all(&env, &progress, &bad, way, SOCKET, NULL, 1, UINT64_MAX), PAL_BAD_ARGUMENT);
         assert_true(bad == SIZE_MAX && progress == 0);
+        assert_int_equal(pal_send_all(&env, &progress, NULL, way, SOCKET, NULL, 1, UINT64_MAX), PAL_BAD_ARGUMENT);
     }
     bad = 5;
     assert_int_equal(pal_send_reference.begin(&env, &send, &bad, PAL_SEND_NUM_WAYS, SOCKET, list, 1, UINT64_MAX),
@@ -386,8 +387,16 @@ static void sockets_do_not_wait_for_each_other(void **state)
         other = begin_ok(&worlds[1].env, way, list, 1);
         resume_as(other, PAL_OK, 2, false);
         pal_send_reference.end(other);
+        assert_int_equal(pal_send_reference.begin(&worlds[0].env, &other, &bad, way, SOCKET + 256, list, 1, UINT64_MAX),
+                         PAL_OK);
+        struct pal_send *second = begin_ok(&worlds[0].env, way, list, 1);
+        resume_as(second, PAL_WOULD_BLOCK, 0, false);
         resume_as(first, PAL_OK, 2, false);
         pal_send_reference.end(first);
+        resume_as(second, PAL_OK, 2, false); /* next on its socket, over the head of the other one's */
+        resume_as(other, PAL_OK, 2, false);
+        pal_send_reference.end(second);
+        pal_send_reference.end(other);
         script_balanced(&scripts[0]);
         script_balanced(&scripts[1]);
     }

@@ -65,8 +65,8 @@ static inline bool send_at_file(const struct pal_send *send)
     return send->pieces[0].iov_base == NULL;
 }
 
-/* queue_enter: puts an operation behind those of the same environment and socket. queue_leave: takes it out, if it is
- * in, and makes the next one first. queue_first: whether it is its turn, which stays so until it leaves. */
+/* queue_enter: puts an operation behind those of the same environment and socket. queue_leave: takes it out,
+ * and makes the next one first. queue_first: whether it is its turn, which stays so until it leaves. */
 void queue_enter(struct pal_send *send);
 void queue_leave(struct pal_send *send);
 bool queue_first(const struct pal_send *send);

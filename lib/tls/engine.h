@@ -52,7 +52,7 @@ enum tls_event tls_engine_open(const struct pal_env *env, struct tls_engine **ou
                                const struct tls_transport *transport);
 void tls_engine_close(struct tls_engine *engine);
 
-/* tls_engine_set_identity: TLS_DONE, TLS_BAD_STATE (not asked for by late_identity, or too late), TLS_BAD_ARGUMENT. */
+/* tls_engine_set_identity: TLS_DONE, TLS_BAD_STATE (not asked for by late_identity, or set before), TLS_BAD_ARGUMENT. */
 enum tls_event tls_engine_set_identity(struct tls_engine *engine, const struct pal_tls_identity *identity);
 
 /* tls_engine_handshake: one step; TLS_DONE when there is nothing left to shake. */

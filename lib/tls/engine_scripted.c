@@ -300,8 +300,10 @@ static enum tls_event shake_on(struct tls_engine *engine)
                                                                                                        : TLS_NO_MEMORY;
         } else {
             event = read_record(engine, &type, &body);
-            if (event == TLS_DONE && type != TYPE_HANDSHAKE)
-                event = note(engine, type, body) == TLS_NO_MEMORY ? TLS_NO_MEMORY : TLS_FAILED;
+            if (event == TLS_DONE && type != TYPE_HANDSHAKE) {
+                (void)note(engine, type, body);
+                event = TLS_FAILED;
+            }
             if (event != TLS_WANT_READ)
                 queue_empty(&engine->record);
         }

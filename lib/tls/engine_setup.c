@@ -5,7 +5,6 @@
  */
 #include "engine_ssl.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include <openssl/x509v3.h>
@@ -27,9 +26,6 @@ static int transport_read(BIO *bio, char *out, int cap)
     size_t count;
 
     BIO_clear_retry_flags(bio);
-    if (out == NULL || cap <= 0) {
-        return 0;
-    }
     count = engine->transport.read(engine->transport.context, (uint8_t *)out, (size_t)cap);
     if (count > 0) {
         return (int)count;
@@ -43,9 +39,6 @@ static int transport_write(BIO *bio, const char *bytes, int len)
     struct tls_engine *engine = BIO_get_data(bio);
 
     BIO_clear_retry_flags(bio);
-    if (len <= 0) {
-        return 0;
-    }
     if (engine->transport.write(engine->transport.context, (struct pal_view){(const uint8_t *)bytes, (size_t)len})) {
         return len;
     }
@@ -116,7 +109,7 @@ static int new_session(SSL *ssl, SSL_SESSION *session)
 {
     struct tls_engine *engine = tls_of(ssl);
 
-    if (engine == NULL || engine->server) {
+    if (engine->server) {
         return 0;
     }
     SSL_SESSION_free(engine->session);
@@ -247,7 +240,7 @@ static bool derive_ticket_keys(struct tls_engine *engine, struct pal_view secret
     uint8_t hashed[64];
     unsigned len = sizeof(hashed);
 
-    if (!engine->server || secret.len == 0 || secret.len > INT_MAX) {
+    if (!engine->server) {
         return true;
     }
     if (HMAC(EVP_sha512(), label, sizeof(label) - 1, secret.data, secret.len, hashed, &len) == NULL) {

@@ -22,8 +22,6 @@ static enum tls_event event_of(struct tls_engine *engine, int result)
         return TLS_NO_MEMORY;
     }
     switch (SSL_get_error(engine->ssl, result)) {
-    case SSL_ERROR_NONE:
-        return TLS_DONE;
     case SSL_ERROR_WANT_READ:
         return again ? TLS_RENEGOTIATING : TLS_WANT_READ;
     case SSL_ERROR_WANT_X509_LOOKUP:
@@ -160,7 +158,7 @@ enum tls_event tls_engine_set_identity(struct tls_engine *engine, const struct p
     struct tls_certificates chain = {{NULL}, 0};
     enum tls_event event;
 
-    if (!engine->late || engine->identified || engine->finished) {
+    if (!engine->late || engine->identified) {
         return TLS_BAD_STATE;
     }
     event = tls_setup_certificates(&chain, identity->chain);
@@ -212,8 +210,6 @@ enum tls_event tls_engine_write(struct tls_engine *engine, struct pal_view plain
         event = event_of(engine, result);
         if (event == TLS_RENEGOTIATING || event == TLS_WANT_READ) {
             event = TLS_BAD_STATE; /* a handshake is under way; nothing was written */
-        } else if (event == TLS_DONE) {
-            event = TLS_BROKEN;
         }
     }
     return leave(engine, event);
@@ -235,18 +231,14 @@ enum tls_event tls_engine_read(struct tls_engine *engine, uint8_t *out, size_t *
     } else {
         result = SSL_read(engine->ssl, out, cap < 16384 ? (int)cap : 16384);
     }
-    if (result > 0 && !engine->write_refused) {
-        *out_count = cap == 0 ? 0 : (size_t)result;
-        event = cap == 0 ? TLS_NO_SPACE : TLS_DONE;
-    } else {
+    if (result <= 0) {
         event = event_of(engine, result);
-        if (event == TLS_DONE) {
-            event = TLS_BROKEN;
-        }
+    } else {
+        event = cap == 0 ? TLS_NO_SPACE : TLS_DONE;
     }
     event = leave(engine, event);
-    if (event != TLS_DONE) {
-        *out_count = 0;
+    if (event == TLS_DONE) {
+        *out_count = (size_t)result;
     }
     return event;
 }

@@ -220,6 +220,46 @@ static void a_connection_that_failed_says_so_to_every_call(void **state)
     }
 }
 
+/* A good record and a bad one in one call: the plaintext is given first, and nothing goes on after the failure. */
+static void a_failure_behind_plaintext_is_told_by_the_next_call(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * 2 * PAL_TLS_NUM_SHAPES; i++) {
+        struct link link;
+        struct end *end = &link.ends[0];
+        size_t consumed;
+
+        setup_open(&link, i & 1, PAL_TLS_1_3, (enum pal_tls_shape)(i >> 2));
+        expect(encrypt(&link, &link.ends[1], text("good")), PAL_OK, "encrypt");
+        bytes_add(&end->inbox, "\x17\x03\x03\0\1x", 6);
+        expect(decrypt(end, end->inbox.len), PAL_OK, "decrypt");
+        expect((i & 2) != 0 ? encrypt(&link, end, text("x")) : shake_with(&link, end, &consumed), PAL_PROTOCOL,
+               "the next call");
+        dead_calls(&link, end);
+        link_close(&link);
+    }
+}
+
+static void no_room_is_no_end(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * PAL_TLS_NUM_SHAPES; i++) {
+        struct link link;
+        struct end *to = &link.ends[1];
+
+        setup_open(&link, i & 1, PAL_TLS_1_3, (enum pal_tls_shape)(i >> 1));
+        to->plain.len = 0;
+        expect(encrypt(&link, &link.ends[0], text("plaintext")), PAL_OK, "encrypt");
+        expect(decrypt(to, to->inbox.len - 1), PAL_NEED_INPUT, "all but a byte");
+        expect(decrypt(to, 1), PAL_OK, "one byte of it");
+        expect(decrypt(to, 0), PAL_NO_SPACE, "room for nothing");
+        expect(decrypt_into(to, 0, 64), PAL_OK, "the rest");
+        assert_int_equal(to->plain.len, 9);
+        chat(&link);
+        link_close(&link);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +270,8 @@ int main(void)
         cmocka_unit_test(an_identity_is_set_when_it_is_asked_for_and_once),
         cmocka_unit_test(close_notify_instead_of_a_handshake_is_a_failure),
         cmocka_unit_test(a_connection_that_failed_says_so_to_every_call),
+        cmocka_unit_test(a_failure_behind_plaintext_is_told_by_the_next_call),
+        cmocka_unit_test(no_room_is_no_end),
     };
 
     return cmocka_run_group_tests(tests, make_identities, drop_identities);

@@ -108,11 +108,11 @@ enum pal_status tls_die(struct pal_tls *tls, enum pal_status status)
 {
     switch ((int)status) {
     case PAL_OK:
-    case PAL_WOULD_BLOCK:
     case PAL_NEED_INPUT:
     case PAL_NEED_CREDENTIALS:
     case PAL_RENEGOTIATE:
     case PAL_CLOSED:
+    case PAL_NO_SPACE:
     case PAL_UNSUPPORTED:
     case PAL_BAD_ARGUMENT:
     case PAL_BAD_STATE:

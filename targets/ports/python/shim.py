@@ -13,8 +13,9 @@ import sys
 import traceback
 
 import hmac_area
+import send_area
 
-MODULES = [hmac_area]
+MODULES = [hmac_area, send_area]
 
 
 def answer(calls, line):

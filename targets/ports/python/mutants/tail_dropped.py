@@ -5,6 +5,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import send_area  # noqa: E402
 import shim  # noqa: E402
 
 
@@ -15,5 +16,5 @@ def advance(pieces, taken):
     return pieces
 
 
-shim.advance = advance
-shim.main()
+send_area.advance = advance
+sys.exit(shim.main())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS calls of the process door (../PROTOCOL.md) over ssl.MemoryBIO; shim.py answers with them.
+"""TLS over ssl.MemoryBIO.
 
 What ssl has not is `unsupported`: an external PSK (before Python 3.13), a client's identity that comes later, new keys,
 renegotiation and alerts of the caller's choice. ssl does not say which alert it sent. A session cannot be made bytes: it
@@ -9,14 +9,10 @@ import ssl
 import tempfile
 
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
-HANDSHAKE_RECORD = 22
+AREAS = ["tls"]
 contexts = {}  # by all that a context is told but the versions
 connections = {}
 sessions = []
-
-
-class Refused(Exception):
-    """What the answer to a call is, when it is not done."""
 
 
 def pem(kind, der):
@@ -133,11 +129,20 @@ class Connection:
                 pass
             return "closed"
         except ssl.SSLWantReadError:
-            return "need-input"
+            return self.wait()
         except ssl.SSLZeroReturnError:  # and we had said so before
             return "closed"
         except ssl.SSLError as error:
             return self.fail(error)
+
+    def wait(self):
+        """All was read. A peer's KeyUpdate is answered in front of what is written next: nothing, which SSL_write_ex(3)
+        allows. There is no version while a handshake is under way: the peer's began while data was read."""
+        if self.tls.version() is None:
+            return "renegotiate"
+        if not self.shut and self.tls.version() == "TLSv1.3":
+            self.tls.write(b"")
+        return "need-input"
 
     def shutdown(self):
         if not self.finished:
@@ -154,8 +159,8 @@ class Connection:
 
     def describe(self):
         words = "" if self.alert_received is None else f" alert-received={int(self.alert_received)}"
-        if self.finished:
-            name, version, _ = self.tls.cipher()
+        if self.finished and self.tls.version() is not None:
+            name = self.tls.cipher()[0]
             suite = next(row["id"] & 0xFFFF for row in self.tls.context.get_ciphers() if row["name"] == name)
             words += (f" version={self.tls.version().removeprefix('TLSv')} cipher-suite={suite}"
                       f" resumed={'yes' if self.tls.session_reused else 'no'}"
@@ -164,61 +169,53 @@ class Connection:
         return words
 
 
-def connection_of(call):
-    return connections[call["id"]]
-
-
-def tls_open(call):
-    words = call.last
+def open_connection(words, _):
     if "psk-key" in words or (words["role"] == "client" and words.get("late-identity") == "yes"):
         return "unsupported"
-    connections[call["id"]] = Connection(words)
+    connections[words["id"]] = Connection(words)
     return "ok"
 
 
-def tls_close(call):
-    del connections[call["id"]]
+def close(words, _):
+    del connections[words["id"]]
     return "ok"
 
 
-def tls_handshake(call):
-    one, data = connection_of(call), bytes.fromhex(call["input"])
+def handshake(words, _):
+    one, data = connections[words["id"]], bytes.fromhex(words["input"])
     status = one.final or one.handshake(data)
     return f"{status} consumed={len(data)} token={one.take().hex()}"
 
 
-def tls_set_identity(call):
-    one = connection_of(call)
+def set_identity(words, _):
+    one = connections[words["id"]]
     if one.tls is not None:
         return one.final or "bad-state"
-    one.words = {**one.words, "chain": call["chain"], "private-key": call["private-key"]}
+    one.words = {**one.words, "chain": words["chain"], "private-key": words["private-key"]}
     one.start()
     return "ok"
 
 
-def tls_encrypt(call):
-    one = connection_of(call)
-    status = one.final or one.encrypt(bytes.fromhex(call["plain"]))
+def encrypt(words, _):
+    one = connections[words["id"]]
+    status = one.final or one.encrypt(bytes.fromhex(words["plain"]))
     return f"{status} token={one.take().hex()}"
 
 
-def tls_decrypt(call):
-    one, plain = connection_of(call), bytearray()
-    status = one.final or one.decrypt(bytes.fromhex(call["input"]), plain)
-    token = one.take()
-    if status == "need-input" and one.tls.version() == "TLSv1.2" and token[:1] == bytes([HANDSHAKE_RECORD]):
-        status = "renegotiate"  # a handshake began while data was read
-    return f"{status} plain={plain.hex()} token={token.hex()}"
+def decrypt(words, _):
+    one, plain = connections[words["id"]], bytearray()
+    status = one.final or one.decrypt(bytes.fromhex(words["input"]), plain)
+    return f"{status} plain={plain.hex()} token={one.take().hex()}"
 
 
-def tls_shutdown(call):
-    one = connection_of(call)
+def shutdown(words, _):
+    one = connections[words["id"]]
     status = one.final or one.shutdown()
     return f"{status} token={one.take().hex()}"
 
 
-def tls_export_ticket(call):
-    one = connection_of(call)
+def export_ticket(words, _):
+    one = connections[words["id"]]
     session = one.tls.session if one.finished else None
     if one.final or session is None or not session.has_ticket:
         return one.final or "bad-state"
@@ -226,10 +223,15 @@ def tls_export_ticket(call):
     return f"ok ticket={len(sessions) - 1:04x}"
 
 
-def tls_info(call):
-    return "ok" + connection_of(call).describe()
+def info(words, _):
+    return "ok" + connections[words["id"]].describe()
 
 
-def tls_forget():
+CALLS = {"tls.open": open_connection, "tls.close": close, "tls.handshake": handshake, "tls.set-identity": set_identity,
+         "tls.encrypt": encrypt, "tls.decrypt": decrypt, "tls.shutdown": shutdown, "tls.info": info,
+         "tls.export-ticket": export_ticket}
+
+
+def reset():
     for kept in (contexts, connections, sessions):
         kept.clear()

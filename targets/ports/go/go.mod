@@ -1,0 +1,3 @@
+module paldiff.shim
+
+go 1.19
