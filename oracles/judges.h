@@ -24,7 +24,11 @@ judge_fn judge_contract, judge_size, judge_token, judge_token_zero, judge_releas
     judge_tap; /* judges_token.c */
 
 /* verdict_held: one more step was looked at and was right. */
-void verdict_held(struct verdict *out);
+static inline void verdict_held(struct verdict *out)
+{
+    out->compared++;
+    out->outcome = out->outcome == VACUOUS ? HELD : out->outcome;
+}
 
 /* verdict_broken: keeps the earliest step. verdict_broken_numbers, _bytes: with what to print; bytes are shown around
  * the first difference. */

@@ -112,11 +112,13 @@ const struct rule *rules_judge(struct verdict *out, const struct evidence *evide
                                uint64_t *counts)
 {
     const struct rule *first = NULL;
+    struct verdict verdict; /* texts are written when it is broken */
     for (size_t i = 0; i < NUM_RULES; i++) {
         if (!binds[i]) {
             continue;
         }
-        struct verdict verdict = {.outcome = VACUOUS};
+        verdict.outcome = VACUOUS;
+        verdict.compared = 0;
         rules[i].judge(&verdict, evidence, rules[i].argument);
         if (counts != NULL) {
             counts[i] += verdict.compared;

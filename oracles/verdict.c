@@ -8,14 +8,6 @@
 
 #define SHOWN_BYTES 16u
 
-void verdict_held(struct verdict *out)
-{
-    out->compared++;
-    if (out->outcome == VACUOUS) {
-        out->outcome = HELD;
-    }
-}
-
 /* begin_broken: false when an earlier step is broken already. */
 static bool begin_broken(struct verdict *out, const struct trace *world, size_t step)
 {

@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Sanitizers mark the whole of a stack when a thread starts and again when it ends: with the 8 MB that threads get
+ * otherwise that took longer than what most threads are for. */
+#define STACK_LEN ((size_t)256 << 10)
+
 static void must(int error, const char *what)
 {
     if (error != 0) {
@@ -35,6 +39,16 @@ static void *actor_main(void *argument)
     }
 }
 
+static void start_thread(struct actor *actor)
+{
+    pthread_attr_t attributes;
+    must(pthread_attr_init(&attributes), "pthread_attr_init");
+    must(pthread_attr_setstacksize(&attributes, STACK_LEN), "pthread_attr_setstacksize");
+    must(pthread_create(&actor->thread, &attributes, actor_main, actor), "pthread_create");
+    must(pthread_attr_destroy(&attributes), "pthread_attr_destroy");
+    actor->running = true;
+}
+
 void actors_init(struct actors *actors)
 {
     for (size_t i = 0; i < TRACE_THREADS_MAX; i++) {
@@ -61,8 +75,7 @@ void actors_run(struct actors *actors, size_t index, actor_fn *work, void *argum
         return;
     }
     if (!actor->running) {
-        must(pthread_create(&actor->thread, NULL, actor_main, actor), "pthread_create");
-        actor->running = true;
+        start_thread(actor);
     }
     actor->work = work;
     actor->argument = argument;

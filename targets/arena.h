@@ -36,6 +36,9 @@ void arena_reset(struct arena *arena);
  * it. */
 uint8_t *arena_take(struct arena *arena, size_t len, uint8_t fill);
 
+/* arena_take_undefined: the same, of undefined contents. */
+uint8_t *arena_take_undefined(struct arena *arena, size_t len);
+
 /* arena_copy: the same, with the bytes of `view`. */
 struct pal_view arena_copy(struct arena *arena, struct pal_view view);
 

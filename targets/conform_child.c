@@ -175,6 +175,9 @@ static const struct pal_port *open_port(void *context)
     remember_process();
     const struct pal_port *port = conform_port_open(child->source, shim_failed, error);
     atomic_store(&child->note->shim, (int)shim_pid());
+    if (port == NULL && child->source->shim != NULL) {
+        shim_failed(SHIM_ENDED, error); /* it did start when it was asked what it has */
+    }
     if (port == NULL) {
         (void)fprintf(stderr, "paldiff: %s\n", error);
     }
@@ -210,10 +213,9 @@ static void played(void *context, const struct stage *stage)
 /* ---- the asking side -----------------------------------------------------------------------------------------------
  */
 
-/* excessive: whether it holds more than the limit now. */
-static bool excessive(void *context, pid_t pid)
+/* megabytes_of: what a process holds now. */
+static uint64_t megabytes_of(pid_t pid)
 {
-    const struct conform_child *child = context;
     char path[64];
     char line[128] = "";
     (void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
@@ -223,7 +225,32 @@ static bool excessive(void *context, pid_t pid)
         (void)fclose(file);
     }
     uint64_t pages = known ? strtoull(strchr(line, ' '), NULL, 10) : 0; /* the second number */
-    uint64_t megabytes = pages * (uint64_t)sysconf(_SC_PAGESIZE) >> 20;
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE) >> 20;
+}
+
+/* megabytes_below: what all processes hold that it started, and those that they started. */
+static uint64_t megabytes_below(pid_t pid)
+{
+    char path[64];
+    uint64_t megabytes = 0;
+    int started = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fscanf(file, "%d", &started) == 1) {
+        megabytes += megabytes_of(started) + megabytes_below(started);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return megabytes;
+}
+
+/* excessive: whether the port holds more than the limit now. */
+static bool excessive(void *context, pid_t pid)
+{
+    const struct conform_child *child = context;
+    pid_t shim = atomic_load(&child->note->shim);
+    uint64_t megabytes = shim > 0 ? megabytes_below(shim) : megabytes_of(pid);
     if (megabytes <= child->limits.megabytes) {
         return false;
     }

@@ -5,10 +5,10 @@
 #include "conform.h"
 
 #include "inputs.h"
-#include "judges.h"
 #include "kept.h"
 #include "mutator.h"
 #include "run.h"
+#include "scope.h"
 #include "shrink_steps.h"
 
 #include <stdlib.h>
@@ -44,33 +44,13 @@ struct playing {
 /* ---- what a port does not have -------------------------------------------------------------------------------------
  */
 
-/* unsupported: why the rule says nothing about this port in this target; NULL if it does. */
-static const char *unsupported(const struct conform_declared *declared, const struct target *target, size_t rule)
+static struct scope scope_declared(const struct conform_declared *declared)
 {
-    if (declared->process && shim_hides(rule) != NULL) {
-        return shim_hides(rule);
-    }
-    bool caching =
-        rules[rule].judge == judge_class || rules[rule].judge == judge_no_alloc || rules[rule].judge == judge_one_setup;
-    bool scripted = rules[rule].judge == judge_tap || rules[rule].judge == judge_size;
-    if (strcmp(target->name, "hmac") == 0 && caching && !declared->modes[0][PAL_REUSED]) {
-        return "the port has no cached hmac contexts";
-    }
-    if (strcmp(target->name, "aead") == 0 && caching && !declared->modes[1][PAL_REUSED]) {
-        return "the port has no cached aead contexts";
-    }
-    if (strcmp(target->name, "token") == 0 && scripted) {
-        return "it is about the suite's own scripted engine";
-    }
-    bool tls = strcmp(target->name, "tls") == 0;
-    bool wire = rules[rule].judge == judge_token;
-    if (tls && !declared->env_random && (wire || rule == RULE_tls_no_random)) {
-        return "the port does not take its randomness from the environment";
-    }
-    if (tls && !declared->env_clock && wire) {
-        return "the port does not take its time from the environment";
-    }
-    return NULL;
+    return (struct scope){.env_random = declared->env_random,
+                          .env_clock = declared->env_clock,
+                          .caches_hmac = declared->modes[0][PAL_REUSED],
+                          .caches_aead = declared->modes[1][PAL_REUSED],
+                          .process = declared->process};
 }
 
 static size_t row_of_target(const struct target *target)
@@ -96,6 +76,7 @@ void conform_add_target(struct conform *conform, const struct target *target)
 {
     struct conform_tally *tally = &conform->tallies[conform->num_tallies++];
     bool declared = conform->declared.targets[row_of_target(target)];
+    const struct scope scope = scope_declared(&conform->declared);
     tally->target = target;
     tally->declared = declared;
     for (size_t r = 0; r < NUM_RULES; r++) {
@@ -103,8 +84,7 @@ void conform_add_target(struct conform *conform, const struct target *target)
             char id[64];
             (void)snprintf(id, sizeof(id), "%s.%s", rules[r].area, rules[r].name);
             struct conform_row *row = add_row(conform, target, id, rules[r].sentence);
-            const char *why =
-                declared ? unsupported(&conform->declared, target, r) : "the port has nothing of the area";
+            const char *why = declared ? scope_excuse(&scope, target, r) : "the port has nothing of the area";
             if (why != NULL) {
                 row->outcome = CONFORM_UNSUPPORTED;
                 (void)snprintf(row->why, sizeof(row->why), "%s", why);
@@ -308,6 +288,7 @@ bool conform_play_target(struct conform *conform, const struct input *inputs, si
 {
     static struct playing playing;
     struct conform_tally *tally = &conform->tallies[conform->num_tallies - 1];
+    const struct scope scope = scope_declared(&conform->declared);
     size_t first_row = conform->num_rows;
     while (conform->rows[first_row - 1].target == tally->target) {
         first_row--;
@@ -319,7 +300,7 @@ bool conform_play_target(struct conform *conform, const struct input *inputs, si
     conform->failed |=
         !conform_child_init(&playing.child, tally->target, &conform->source, conform->limits, conform->note);
     for (size_t r = 0; r < NUM_RULES; r++) {
-        playing.child.unbound[r] = unsupported(&conform->declared, tally->target, r) != NULL;
+        playing.child.unbound[r] = scope_excuse(&scope, tally->target, r) != NULL;
     }
     conform->note->num_lacking = 0;
     play_inputs(&playing, inputs, num);

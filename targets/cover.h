@@ -26,14 +26,15 @@ struct cover_count {
     size_t of;
 };
 
-/* cover_by: who reached it. */
-enum cover_by { COVER_CORPUS, COVER_UNIT, COVER_NUM_BY };
+/* What a profile is of: the corpus, or, as a bit, one of the tests that the exceptions name. */
+#define COVER_CORPUS 0u
 
 /* cover_branch: a condition in the source. `inner_line` and `inner_column` are 0, or where it stands in the macro that
  * made it. */
 struct cover_branch {
     unsigned line, column, end_line, end_column, inner_line, inner_column;
-    bool reached[COVER_NUM_BY][2]; /* [..][1]: it was true */
+    bool corpus[2];    /* reached by the corpus; [1]: it was true */
+    uint32_t tests[2]; /* the tests that reached it */
 };
 
 struct cover_region {
@@ -57,9 +58,9 @@ struct cover_map {
     struct cover_file *files;
 };
 
-/* cover_map_add: what llvm-cov exported of one object. Files outside of root/lib/, and tests, are passed over. False,
- * with a line on stderr, when it is no such export or memory is out. */
-bool cover_map_add(struct cover_map *map, const struct cJSON *export, enum cover_by by);
+/* cover_map_add: what llvm-cov exported of one object; `by`: COVER_CORPUS or a test's bit. Files outside of root/lib/,
+ * and tests, are passed over. False, with a line on stderr, when it is no such export or memory is out. */
+bool cover_map_add(struct cover_map *map, const struct cJSON *export, uint32_t by);
 void cover_map_deinit(struct cover_map *map);
 
 /* cover_room: makes room in the list `*all` for one more element of `len` bytes; false without memory. */
@@ -106,11 +107,11 @@ bool cover_tools_find(struct cover_tools *out, const char *build, const char *wo
 
 /* cover_play: the targets' committed corpus by build/paldiff, into work/corpus.profdata. */
 bool cover_play(const struct cover_tools *tools, size_t num, const struct target *const chosen[]);
-/* cover_test: the named test programs of the build, into work/unit.profdata. */
-bool cover_test(const struct cover_tools *tools, size_t num, char *const names[]);
+/* cover_test: the named test program of the build, into work/<name>.profdata. */
+bool cover_test(const struct cover_tools *tools, const char *name);
 
-/* cover_load: work/<profile>.profdata, of every object of the build that has code of lib/. */
-bool cover_load(struct cover_map *map, const struct cover_tools *tools, enum cover_by by);
+/* cover_load: adds work/<profile>.profdata, of every object of the build that has code of lib/. */
+bool cover_load(struct cover_map *map, const struct cover_tools *tools, const char *profile, uint32_t by);
 /* cover_load_engines: fills `engines` and returns their number; 0, with a line on stderr, when none has coverage. */
 size_t cover_load_engines(struct cover_engine engines[COVER_ENGINES_MAX], const struct cover_tools *tools);
 void cover_engine_deinit(struct cover_engine *engine);
@@ -127,8 +128,7 @@ bool cover_html(const struct cover_tools *tools, const char *dir, size_t num_eng
 enum cover_why {
     WHY_UNIT,  /* a scenario cannot reach it, the named tests do */
     WHY_NEVER, /* nothing can */
-    WHY_RACE,  /* only threads that meet at the right moment: a test may or may not */
-    WHY_LATER  /* nothing does yet */
+    WHY_RACE   /* only threads that meet at the right moment: a test may or may not */
 };
 
 struct cover_exception {
@@ -138,6 +138,8 @@ struct cover_exception {
     char text[COVER_TEXT_MAX]; /* a condition, or the line that it begins on; "*": every one */
     char side[8];              /* true, false, *: either */
     char reason[COVER_TEXT_MAX];
+    uint32_t tests;   /* those that it names */
+    uint32_t useful;  /* those that reach any of its sides */
     size_t num_sides; /* that it excuses */
 };
 
@@ -164,8 +166,9 @@ struct cover_problems {
     struct cover_problem *all;
 };
 
-/* cover_judge: every side that the corpus does not reach must have a row, whose claim must be true; every row must
- * excuse something; every source of lib/ must be in the build or excused. Counts into rows. False without memory. */
+/* cover_judge: every side that the corpus does not reach must have a row, whose claim must be true: of a `unit` row
+ * one of the tests that it names must reach it. Every row must excuse something, and every source of lib/ must be in
+ * the build. Counts into rows. False without memory. */
 bool cover_judge(struct cover_problems *out, struct cover_exceptions *list, const struct cover_map *map);
 
 /* ---- cover_pairs.c ---- */

@@ -41,25 +41,26 @@ static size_t split(char *line, char *fields[FIELDS])
     return num;
 }
 
-/* add_tests: the names after "unit", each once. */
-static bool add_tests(struct cover_exceptions *list, char *names)
+/* add_tests: the names after "unit", each once in the list; the bits of those named here, 0 if one cannot be. */
+static uint32_t add_tests(struct cover_exceptions *list, char *names)
 {
     char *rest = NULL;
-    size_t num = 0;
-    for (char *name = strtok_r(names, " ", &rest); name != NULL; name = strtok_r(NULL, " ", &rest), num++) {
-        bool known = false;
-        for (size_t i = 0; i < list->num_tests; i++) {
-            known = known || strcmp(list->tests[i], name) == 0;
+    uint32_t named = 0;
+    for (char *name = strtok_r(names, " ", &rest); name != NULL; name = strtok_r(NULL, " ", &rest)) {
+        size_t at = 0;
+        while (at < list->num_tests && strcmp(list->tests[at], name) != 0) {
+            at++;
         }
-        if (!known) {
-            char *copy = list->num_tests < COVER_TESTS_MAX && strchr(name, '/') == NULL ? strdup(name) : NULL;
+        if (at == list->num_tests) {
+            char *copy = at < COVER_TESTS_MAX && strchr(name, '/') == NULL ? strdup(name) : NULL;
             if (copy == NULL) {
-                return false;
+                return 0;
             }
             list->tests[list->num_tests++] = copy;
         }
+        named |= UINT32_C(1) << at;
     }
-    return num > 0;
+    return named;
 }
 
 static bool fits(char *out, size_t cap, const char *text)
@@ -78,17 +79,16 @@ static bool add_row(struct cover_exceptions *list, unsigned row, char *line)
     }
     if (strncmp(fields[0], "unit ", 5) == 0) {
         one.why = WHY_UNIT;
-        if (!add_tests(list, fields[0] + 5)) {
+        one.tests = add_tests(list, fields[0] + 5);
+        if (one.tests == 0) {
             return wrong(list, row, "names of tests after unit");
         }
     } else if (strcmp(fields[0], "never") == 0) {
         one.why = WHY_NEVER;
     } else if (strcmp(fields[0], "race") == 0) {
         one.why = WHY_RACE;
-    } else if (strcmp(fields[0], "later") == 0) {
-        one.why = WHY_LATER;
     } else {
-        return wrong(list, row, "unit TEST..., never, race or later");
+        return wrong(list, row, "unit TEST..., never or race");
     }
     if (strcmp(fields[3], "true") != 0 && strcmp(fields[3], "false") != 0 && strcmp(fields[3], "*") != 0) {
         return wrong(list, row, "true, false or * as the side");
@@ -189,29 +189,42 @@ static struct cover_exception *row_of(struct cover_exceptions *list, const struc
     return NULL;
 }
 
+/* kind_of: how a row for a side begins that these tests reach. */
+static void kind_of(char out[COVER_TEXT_MAX], const struct cover_exceptions *list, uint32_t tests)
+{
+    size_t len = (size_t)snprintf(out, COVER_TEXT_MAX, "%s", tests != 0 ? "unit" : "never");
+    for (size_t i = 0; i < list->num_tests && len < COVER_TEXT_MAX; i++) {
+        if ((tests >> i & 1) != 0) {
+            len += (size_t)snprintf(out + len, COVER_TEXT_MAX - len, " %s", list->tests[i]);
+        }
+    }
+}
+
 static bool judge_side(struct cover_problems *out, struct cover_exceptions *list, const struct side_of *one,
                        const struct cover_branch *branch, bool value)
 {
     char place[sizeof(out->all->place)];
     const char *side = one->side;
-    bool by_unit = branch->reached[COVER_UNIT][value];
-    if (branch->reached[COVER_CORPUS][value]) {
+    char kind[COVER_TEXT_MAX];
+    if (branch->corpus[value]) {
         return true;
     }
     (void)snprintf(place, sizeof(place), "%s:%u", one->path, branch->line);
     struct cover_exception *row = row_of(list, one);
     if (row == NULL) {
+        kind_of(kind, list, branch->tests[value]);
         return problem(out, place,
                        "is never %s in the committed corpus: write a seed, or a row\n"
                        "      %s; %s; %s; %s; REASON",
-                       side, by_unit ? "unit TEST" : "never", one->path, one->text, side);
+                       side, kind, one->path, one->text, side);
     }
     row->num_sides++;
-    if (row->why == WHY_UNIT && !by_unit) {
+    row->useful |= branch->tests[value];
+    if (row->why == WHY_UNIT && (branch->tests[value] & row->tests) == 0) {
         return problem(out, place, "%s is never %s, neither in the corpus nor in the tests that line %u names",
                        one->text, side, row->row);
     }
-    if (row->why == WHY_NEVER && by_unit) {
+    if (row->why == WHY_NEVER && branch->tests[value] != 0) {
         return problem(out, place, "%s is %s in a test: line %u says that nothing reaches it; make it unit", one->text,
                        side, row->row);
     }
@@ -219,7 +232,7 @@ static bool judge_side(struct cover_problems *out, struct cover_exceptions *list
 }
 
 /* judge_sources: a file that is in no object would be covered by silence. */
-static bool judge_sources(struct cover_problems *out, struct cover_exceptions *list, const struct cover_map *map)
+static bool judge_sources(struct cover_problems *out, const struct cover_map *map)
 {
     char lib[PROGRAM_PATH_MAX + 8];
     char **files = NULL;
@@ -233,14 +246,28 @@ static bool judge_sources(struct cover_problems *out, struct cover_exceptions *l
         if (!source || cover_map_find(map, path) != NULL) {
             continue;
         }
-        struct cover_exception *row = row_of(list, &(struct side_of){path, "*", "*", "*"});
-        if (row != NULL && row->why == WHY_LATER) {
-            row->num_sides++;
-        } else {
-            good = problem(out, path, "no program of the coverage build has it");
-        }
+        good = problem(out, path, "no program of the coverage build has it");
     }
     tool_files_free(files, num);
+    return good;
+}
+
+/* judge_row: after all sides. */
+static bool judge_row(struct cover_problems *out, const struct cover_exceptions *list,
+                      const struct cover_exception *row)
+{
+    bool good = true;
+    if (row->num_sides == 0) {
+        return problem(out, row->path,
+                       "line %u of the exceptions excuses nothing: `%s` (%s) is reached now, or is not there", row->row,
+                       row->text, row->side);
+    }
+    for (size_t i = 0; good && i < list->num_tests; i++) {
+        if ((row->tests & ~row->useful & UINT32_C(1) << i) != 0) {
+            good = problem(out, row->path, "line %u of the exceptions names %s, which reaches none of its sides",
+                           row->row, list->tests[i]);
+        }
+    }
     return good;
 }
 
@@ -260,14 +287,9 @@ bool cover_judge(struct cover_problems *out, struct cover_exceptions *list, cons
                    judge_side(out, list, &no, &file->branches[b], false);
         }
     }
-    good = good && judge_sources(out, list, map);
+    good = good && judge_sources(out, map);
     for (size_t i = 0; good && i < list->num; i++) {
-        const struct cover_exception *row = &list->rows[i];
-        if (row->num_sides == 0) {
-            good = problem(out, row->path,
-                           "line %u of the exceptions excuses nothing: `%s` (%s) is reached now, or is not there",
-                           row->row, row->text, row->side);
-        }
+        good = judge_row(out, list, &list->rows[i]);
     }
     return good;
 }

@@ -84,7 +84,7 @@ static bool same_branch(const struct cover_branch *a, const struct cover_branch 
 
 /* add_branch: `row` is [line, column, end line, end column, times true, times false, ...]; `site` is where the macro
  * stands that it comes from, or NULL. */
-static bool add_branch(struct cover_file *file, const cJSON *row, const cJSON *site, enum cover_by by)
+static bool add_branch(struct cover_file *file, const cJSON *row, const cJSON *site, uint32_t by)
 {
     const cJSON *at = site != NULL ? site : row;
     struct cover_branch branch = {.line = number_at(at, 0),
@@ -106,8 +106,11 @@ static bool add_branch(struct cover_file *file, const cJSON *row, const cJSON *s
         found = &file->branches[file->num_branches++];
         *found = branch;
     }
-    found->reached[by][1] = found->reached[by][1] || count_at(row, 4);
-    found->reached[by][0] = found->reached[by][0] || count_at(row, 5);
+    for (int value = 0; value < 2; value++) {
+        bool reached = count_at(row, value != 0 ? 4 : 5);
+        found->corpus[value] |= reached && by == COVER_CORPUS;
+        found->tests[value] |= reached ? by : 0;
+    }
     return branch.line > 0;
 }
 
@@ -133,7 +136,7 @@ static bool add_segment(struct cover_file *file, const cJSON *row)
     return true;
 }
 
-static bool add_file(struct cover_file *file, const cJSON *json, enum cover_by by)
+static bool add_file(struct cover_file *file, const cJSON *json, uint32_t by)
 {
     const cJSON *row = NULL;
     const cJSON *expansion = NULL;
@@ -157,7 +160,7 @@ static bool add_file(struct cover_file *file, const cJSON *json, enum cover_by b
     return good;
 }
 
-bool cover_map_add(struct cover_map *map, const struct cJSON *export, enum cover_by by)
+bool cover_map_add(struct cover_map *map, const struct cJSON *export, uint32_t by)
 {
     char lib[PROGRAM_PATH_MAX + 8];
     const cJSON *data = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(export, "data"), 0);
@@ -184,7 +187,7 @@ struct cover_count cover_file_branches(const struct cover_file *file)
 {
     struct cover_count count = {0, 2 * file->num_branches};
     for (size_t i = 0; i < file->num_branches; i++) {
-        const bool *reached = file->branches[i].reached[COVER_CORPUS];
+        const bool *reached = file->branches[i].corpus;
         count.num += (reached[0] ? 1u : 0u) + (reached[1] ? 1u : 0u);
     }
     return count;

@@ -87,9 +87,9 @@ void cover_print(FILE *out, const struct cover *cover)
     }
     (void)fprintf(out,
                   "%s: sides of lib/ that the corpus does not reach: %zu are unit tests', %zu are threads' that "
-                  "meet, %zu cannot be reached, %zu are for later; %zu problems\n",
+                  "meet, %zu cannot be reached; %zu problems\n",
                   cover->problems.num == 0 ? "held" : "broken", excused(cover, WHY_UNIT), excused(cover, WHY_RACE),
-                  excused(cover, WHY_NEVER), excused(cover, WHY_LATER), cover->problems.num);
+                  excused(cover, WHY_NEVER), cover->problems.num);
 }
 
 /* ---- JSON ---- */
@@ -149,7 +149,7 @@ static void add_engines(cJSON *report, const struct cover *cover)
 
 static void add_exceptions(cJSON *report, const struct cover *cover)
 {
-    static const char *const names[] = {"unit", "never", "race", "later"};
+    static const char *const names[] = {"unit", "never", "race"};
     cJSON *rows = cJSON_AddArrayToObject(report, "exceptions");
     for (size_t i = 0; i < cover->exceptions.num; i++) {
         const struct cover_exception *one = &cover->exceptions.rows[i];

@@ -110,6 +110,21 @@ static bool run_quietly(const struct cover_tools *tools, const char *const argv[
     return code == 0;
 }
 
+/* forget: what an earlier run, perhaps of another build, left behind. */
+static bool forget(const struct cover_tools *tools)
+{
+    char pattern[PROGRAM_PATH_MAX];
+    glob_t found = {0};
+    bool good = run_path(pattern, "%s/*.prof*", tools->work);
+    if (good && glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            good = unlink(found.gl_pathv[i]) == 0 && good;
+        }
+    }
+    globfree(&found);
+    return good;
+}
+
 /* merge: all work/<name>-*.profraw, which are removed, into work/<name>.profdata. */
 static bool merge(const struct cover_tools *tools, const char *name)
 {
@@ -149,7 +164,8 @@ static bool profile_to(const struct cover_tools *tools, const char *name, const 
 bool cover_play(const struct cover_tools *tools, size_t num, const struct target *const chosen[])
 {
     char program[PROGRAM_PATH_MAX];
-    bool good = run_path(program, "%s/paldiff", tools->build) && setenv("PALDIFF_CORPUS", tool_corpus(), 1) == 0;
+    bool good = forget(tools) && run_path(program, "%s/paldiff", tools->build) &&
+                setenv("PALDIFF_CORPUS", tool_corpus(), 1) == 0;
     for (size_t i = 0; good && i < num; i++) {
         char **files = NULL;
         size_t num_files = 0;
@@ -172,33 +188,31 @@ bool cover_play(const struct cover_tools *tools, size_t num, const struct target
     return good && merge(tools, "corpus");
 }
 
-bool cover_test(const struct cover_tools *tools, size_t num, char *const names[])
+bool cover_test(const struct cover_tools *tools, const char *name)
 {
-    bool good = true;
-    for (size_t i = 0; good && i < num; i++) {
-        char program[PROGRAM_PATH_MAX];
-        good = run_path(program, "%s/%s", tools->build, names[i]);
-        if (good && access(program, X_OK) != 0) {
-            (void)fprintf(stderr, "paldiff: the exceptions name the test %s: build it in %s\n", names[i], tools->build);
-            good = false;
-        }
-        const char *const argv[] = {program, NULL};
-        good = good && profile_to(tools, "unit", names[i]) && run_quietly(tools, argv, NULL);
+    char program[PROGRAM_PATH_MAX];
+    if (!run_path(program, "%s/%s", tools->build, name)) {
+        return false;
     }
-    return good && (num == 0 || merge(tools, "unit"));
+    if (access(program, X_OK) != 0) {
+        (void)fprintf(stderr, "paldiff: the exceptions name the test %s: build it in %s\n", name, tools->build);
+        return false;
+    }
+    const char *const argv[] = {program, NULL};
+    return profile_to(tools, name, "all") && run_quietly(tools, argv, NULL) && merge(tools, name);
 }
 
 /* ---- exports ---- */
 
 /* exported: NULL, with a line on stderr. `lib`: of those sources only, in detail; else a summary of all. */
-static struct cJSON *exported(const struct cover_tools *tools, const char *object, enum cover_by by, bool lib)
+static struct cJSON *exported(const struct cover_tools *tools, const char *object, const char *name, bool lib)
 {
     char profile[PROGRAM_PATH_MAX];
     char out[PROGRAM_PATH_MAX];
     char sources[PROGRAM_PATH_MAX];
     bool missing = false;
-    if (!run_path(profile, "%s/%s.profdata", tools->work, by == COVER_CORPUS ? "corpus" : "unit") ||
-        !run_path(out, "%s/export.json", tools->work) || !run_path(sources, "%s/lib", tools->root)) {
+    if (!run_path(profile, "%s/%s.profdata", tools->work, name) || !run_path(out, "%s/export.json", tools->work) ||
+        !run_path(sources, "%s/lib", tools->root)) {
         return NULL;
     }
     const char *const argv[] = {
@@ -220,7 +234,7 @@ static bool engine_objects(glob_t *out, const struct cover_tools *tools)
     return good;
 }
 
-bool cover_load(struct cover_map *map, const struct cover_tools *tools, enum cover_by by)
+bool cover_load(struct cover_map *map, const struct cover_tools *tools, const char *profile, uint32_t by)
 {
     char program[PROGRAM_PATH_MAX];
     glob_t found;
@@ -230,7 +244,7 @@ bool cover_load(struct cover_map *map, const struct cover_tools *tools, enum cov
     }
     (void)snprintf(map->root, sizeof(map->root), "%s", tools->root);
     for (size_t i = 0; good && i <= found.gl_pathc; i++) {
-        struct cJSON *json = exported(tools, i == 0 ? program : found.gl_pathv[i - 1], by, true);
+        struct cJSON *json = exported(tools, i == 0 ? program : found.gl_pathv[i - 1], profile, true);
         good = json != NULL && cover_map_add(map, json, by);
         cJSON_Delete(json);
     }
@@ -258,7 +272,7 @@ static const char *source_path(const char *path, const char *engine)
 static bool load_engine(struct cover_engine *out, const struct cover_tools *tools, const char *object)
 {
     char lib[PROGRAM_PATH_MAX];
-    struct cJSON *json = exported(tools, object, COVER_CORPUS, false);
+    struct cJSON *json = exported(tools, object, "corpus", false);
     const cJSON *data = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(json, "data"), 0);
     const cJSON *files = cJSON_GetObjectItemCaseSensitive(data, "files");
     const cJSON *file = NULL;

@@ -6,6 +6,7 @@
  * PALDIFF_SHIM=COMMAND names the process.
  */
 #include "harness.h"
+#include "scope.h"
 #include "shim.h"
 #include "stats.h"
 
@@ -27,13 +28,16 @@ static struct stats *stats; /* NULL if nobody asked for them */
 /* Somebody else's port, where one is linked in: it stands in for the reference. */
 __attribute__((weak)) extern pal_port_get_fn pal_port_get;
 
-/* show_less: what a port in another process shows is judged, and no more. */
-static void show_less(void)
+/* judge_less: what the port cannot show is not judged. */
+static void judge_less(const struct target *target, const struct pal_port *port, bool process)
 {
-    stage.rehearse = shim_rehearse;
-    stage.faultless = true;
+    const struct scope scope = scope_of(port, process);
     for (size_t r = 0; r < NUM_RULES; r++) {
-        stage.binds[r] = stage.binds[r] && shim_hides(r) == NULL;
+        stage.binds[r] = stage.binds[r] && scope_excuse(&scope, target, r) == NULL;
+    }
+    if (process) {
+        stage.rehearse = shim_rehearse;
+        stage.faultless = true;
     }
 }
 
@@ -60,9 +64,7 @@ static bool open_stage(const struct target *target, const struct pal_port *mutan
         exit(EXIT_SKIPPED);
     }
     bool good = stage_init_port(&stage, target, port);
-    if (shim != NULL) {
-        show_less();
-    }
+    judge_less(target, port, shim != NULL);
     return good;
 }
 

@@ -112,9 +112,13 @@ static void fill(struct pool_world *world, struct rental *rental)
         number = number * 6364136223846793005u + 1442695040888963407u;
         rental->secret[i] = (uint8_t)(number >> 56);
     }
-    for (size_t at = 0; at < rental->handle.cap; at += SECRET_LEN) {
-        size_t left = rental->handle.cap - at;
-        memcpy(rental->handle.data + at, rental->secret, left < SECRET_LEN ? left : SECRET_LEN);
+    size_t cap = rental->handle.cap;
+    size_t done = cap < SECRET_LEN ? cap : SECRET_LEN;
+    memcpy(rental->handle.data, rental->secret, done);
+    while (done < cap) { /* twice as much each time */
+        size_t more = cap - done < done ? cap - done : done;
+        memcpy(rental->handle.data + done, rental->handle.data, more);
+        done += more;
     }
 }
 
@@ -356,14 +360,12 @@ static bool play_step(struct player *player, const struct step *step, struct tra
 /* close: one more rent, of the first operation's fallbacks, so that every scenario ends with a comparison. */
 static void close(struct player *player)
 {
+    static const struct step closing = {.op = OP_RENT};
     struct pool_world *world = pool_of(player);
-    const struct step closing = {.op = OP_RENT};
-    if (player->thread == 0) {
-        world->fail_alloc = 0;
-        struct trace_step *trace = player_step(player, OP_RENT);
-        rent(world, &closing, trace);
-        note(world, trace);
-    }
+    world->fail_alloc = 0;
+    struct trace_step *trace = player_step(player, OP_RENT);
+    rent(world, &closing, trace);
+    note(world, trace);
 }
 
 /* end: everything that is still held goes back, in order of registers; then the pools. */
@@ -390,6 +392,7 @@ static void enter(struct pool_world *play, struct world *world, const struct sce
     memset(play, 0, sizeof(*play));
     play->player.world = world;
     play->player.scenario = scenario;
+    play->player.closes_once = true;
     play->ops = world->port->pool;
     enum pal_status opened = play->ops->open(&world->env.env, &play->pool, &config);
     assert(opened == PAL_OK);

@@ -175,17 +175,6 @@ static void change(struct scenario *scenario, struct random *random)
     }
 }
 
-/* encode: through a buffer, so that an input that does not fit leaves `out` alone. */
-static size_t encode(const struct scenario *scenario, uint8_t *out, size_t cap)
-{
-    uint8_t buffer[SCENARIO_INPUT_MAX];
-    size_t len = scenario_encode(scenario, buffer, cap < sizeof(buffer) ? cap : sizeof(buffer));
-    if (len > 0) {
-        memcpy(out, buffer, len);
-    }
-    return len;
-}
-
 size_t mutator_change(const struct language *language, uint8_t *data, size_t len, size_t cap, uint32_t seed)
 {
     struct scenario scenario;
@@ -195,7 +184,7 @@ size_t mutator_change(const struct language *language, uint8_t *data, size_t len
         change(&scenario, &random);
     }
     assert(scenario.num_steps > 0);
-    return encode(&scenario, data, cap);
+    return scenario_encode(&scenario, data, cap);
 }
 
 size_t mutator_cross(const struct language *language, struct pal_view head, struct pal_view tail, uint8_t *out,
@@ -223,5 +212,5 @@ size_t mutator_cross(const struct language *language, struct pal_view head, stru
         memcpy(first.store + first.store_len, second.store, second.store_len);
         first.store_len += second.store_len;
     }
-    return encode(&first, out, cap);
+    return scenario_encode(&first, out, cap);
 }

@@ -41,9 +41,10 @@
 #define PALDIFF_VALGRIND 1
 #endif
 
-/* For code that looks at memory which is not its own, on purpose. */
+/* For code that looks at memory which is not its own, on purpose; and for loops over memory that is one's own for sure,
+ * which are several times as fast without a check by the byte. */
 #if defined(__clang__)
-#define PALDIFF_LOOKS_ANYWHERE __attribute__((no_sanitize("address", "memory", "thread")))
+#define PALDIFF_LOOKS_ANYWHERE __attribute__((no_sanitize("address", "memory", "thread", "undefined")))
 #elif defined(__GNUC__)
 #define PALDIFF_LOOKS_ANYWHERE __attribute__((no_sanitize_address))
 #else

@@ -94,12 +94,14 @@ static void read_bytes(struct scenario *out, struct reader *reader, struct step 
 void scenario_decode(struct scenario *out, const struct language *language, struct pal_view input)
 {
     struct reader reader = {input.data, 0, input.len < SCENARIO_INPUT_MAX ? input.len : SCENARIO_INPUT_MAX};
-    memset(out, 0, offsetof(struct scenario, store));
     out->language = language;
+    out->num_steps = 0;
+    out->store_len = 0;
     /* The only version so far; a later table reads the older ones' choices as they were meant. */
     (void)read_choice(&reader, language->version - 1, 0);
     do {
         struct step *step = &out->steps[out->num_steps++];
+        memset(step, 0, sizeof(*step));
         step->op = read_operation(&reader, language);
         const struct operation *operation = &language->operations[step->op];
         for (size_t i = 0; i < operation->num_fields; i++) {
@@ -147,38 +149,56 @@ static void write_operation(struct writer *writer, const struct language *langua
     write_choice(writer, weight_sum(language) - 1, 0, at);
 }
 
-size_t scenario_encode(const struct scenario *scenario, uint8_t *out, size_t cap)
+/* write_step: the choices of a step; returns how many bytes of payload it has. */
+static size_t write_step(struct writer *writer, const struct scenario *scenario, const struct step *step)
 {
-    struct writer writer = {.num_choices = 0};
+    const struct operation *operation = &scenario->language->operations[step->op];
     size_t payload = 0;
-    write_choice(&writer, scenario->language->version - 1, 0, 0);
-    for (size_t s = 0; s < scenario->num_steps; s++) {
-        const struct step *step = &scenario->steps[s];
-        const struct operation *operation = &scenario->language->operations[step->op];
-        write_operation(&writer, scenario->language, step->op);
-        for (size_t i = 0; i < operation->num_fields; i++) {
-            const struct field *field = &operation->fields[i];
-            if (field->kind != FIELD_BYTES) {
-                write_field(&writer, field, step->number[i]);
-                continue;
-            }
-            struct pal_view bytes = scenario_field_bytes(scenario, step, i);
-            write_choice(&writer, field->max, 0, (uint32_t)bytes.len);
-            if (bytes.len > cap || payload > cap - bytes.len) {
-                return 0;
-            }
-            if (bytes.len > 0) {
-                memcpy(out + payload, bytes.data, bytes.len);
-            }
-            payload += bytes.len;
+    write_operation(writer, scenario->language, step->op);
+    for (size_t i = 0; i < operation->num_fields; i++) {
+        const struct field *field = &operation->fields[i];
+        if (field->kind == FIELD_BYTES) {
+            write_choice(writer, field->max, 0, step->len[i]);
+            payload += step->len[i];
+        } else {
+            write_field(writer, field, step->number[i]);
         }
     }
+    return payload;
+}
+
+/* copy_payload: of a step; returns its end. */
+static uint8_t *copy_payload(uint8_t *out, const struct scenario *scenario, const struct step *step)
+{
+    const struct operation *operation = &scenario->language->operations[step->op];
+    for (size_t i = 0; i < operation->num_fields; i++) {
+        if (operation->fields[i].kind == FIELD_BYTES && step->len[i] > 0) {
+            struct pal_view bytes = scenario_field_bytes(scenario, step, i);
+            memcpy(out, bytes.data, bytes.len);
+            out += bytes.len;
+        }
+    }
+    return out;
+}
+
+size_t scenario_encode(const struct scenario *scenario, uint8_t *out, size_t cap)
+{
+    struct writer writer;
+    size_t payload = 0;
+    writer.num_choices = 0;
+    write_choice(&writer, scenario->language->version - 1, 0, 0);
+    for (size_t s = 0; s < scenario->num_steps; s++) {
+        payload += write_step(&writer, scenario, &scenario->steps[s]);
+    }
     assert(writer.num_choices <= sizeof(writer.choices));
-    if (writer.num_choices > cap - payload) {
+    if (payload > cap || writer.num_choices > cap - payload) {
         return 0;
     }
+    for (size_t s = 0; s < scenario->num_steps; s++) {
+        out = copy_payload(out, scenario, &scenario->steps[s]);
+    }
     for (size_t i = 0; i < writer.num_choices; i++) {
-        out[payload + i] = writer.choices[writer.num_choices - 1 - i];
+        out[i] = writer.choices[writer.num_choices - 1 - i];
     }
     return payload + writer.num_choices;
 }

@@ -68,7 +68,8 @@ struct pal_view scenario_field_bytes(const struct scenario *scenario, const stru
  * from the back, the last byte is the version; what is missing means the fallback. */
 void scenario_decode(struct scenario *out, const struct language *language, struct pal_view input);
 
-/* scenario_encode: bytes that decode to the same scenario; returns their number, 0 if they do not fit `cap`. */
+/* scenario_encode: bytes that decode to the same scenario; returns their number. 0 if they do not fit `cap`: `out` is
+ * then as it was. */
 size_t scenario_encode(const struct scenario *scenario, uint8_t *out, size_t cap);
 
 /* scenario_print: the text form; fields that are at their fallback are left out. */

@@ -4,6 +4,8 @@
  */
 #include "send_world.h"
 
+#include "poison.h"
+
 #include <string.h>
 
 #define HALF_OF_ALL (SIZE_MAX / 2 + 1)
@@ -14,19 +16,30 @@ const size_t send_lens[SEND_LENS] = {0, 1, 2, 3, 7, 16, 36, 64, 100, 255, 256, 1
 
 static uint8_t *take(struct send_world *world, size_t len)
 {
-    return arena_take(&world->player.world->arena, len, 0);
+    return arena_take_undefined(&world->player.world->arena, len);
+}
+
+/* count_up: first, first + 1, ..., in memory of one's own: looked at as a whole, not by the byte. */
+PALDIFF_LOOKS_ANYWHERE static void count_up(uint8_t *out, size_t len, size_t first)
+{
+    for (size_t i = 0; i < len; i++) {
+        out[i] = (uint8_t)(first + i);
+    }
+}
+
+void send_drop_list(struct send_world *world)
+{
+    world->num_segments = 0;
+    world->list_len = 0;
 }
 
 /* send_add: lists are bounded in number and in bytes; what would not fit is left out. */
 void send_add(struct send_world *world, struct pal_segment segment)
 {
-    size_t total = segment.bytes.len == HALF_OF_ALL ? 0 : segment.bytes.len;
-    for (size_t i = 0; i < world->num_segments; i++) {
-        total += world->segments[i].bytes.len == HALF_OF_ALL ? 0 : world->segments[i].bytes.len;
-        total += world->segments[i].file >= 0 ? TRANSPORT_FILE_MAX : 0;
-    }
-    if (world->num_segments < SEND_SEGMENTS_MAX && total <= LIST_BYTES_MAX) {
+    size_t len = segment.bytes.len == HALF_OF_ALL ? 0 : segment.bytes.len;
+    if (world->num_segments < SEND_SEGMENTS_MAX && len <= LIST_BYTES_MAX && world->list_len <= LIST_BYTES_MAX - len) {
         world->segments[world->num_segments++] = segment;
+        world->list_len += len + (segment.file >= 0 ? TRANSPORT_FILE_MAX : 0);
     }
 }
 
@@ -35,9 +48,10 @@ void send_add_bytes(struct send_world *world, const struct step *step)
     struct pal_view text = scenario_field_bytes(world->player.scenario, step, 0);
     size_t len = text.len + send_lens[step->number[1]];
     uint8_t *data = take(world, len);
-    for (size_t i = 0; i < len; i++) {
-        data[i] = i < text.len ? text.data[i] : (uint8_t)(world->num_segments * 31 + i);
+    if (text.len > 0) {
+        memcpy(data, text.data, text.len);
     }
+    count_up(data + text.len, len - text.len, world->num_segments * 31 + text.len);
     struct pal_segment segment = {{data, len}, -1, 0, 0};
     if (step->number[2] == 1) {
         segment.bytes = (struct pal_view){NULL, 1};

@@ -109,7 +109,9 @@ static void begin(struct send_world *world, const struct step *step, struct trac
             memset((void *)(uintptr_t)slot->given, 0x5a, slot->num_segments * sizeof(*slot->given));
         }
     }
-    world->num_segments = step->number[3] != 0 ? 0 : world->num_segments;
+    if (step->number[3] != 0) {
+        send_drop_list(world);
+    }
 }
 
 /* is_queued: an unfinished operation with bytes to send was begun before this one. */
@@ -151,6 +153,11 @@ static enum send_class class_of(const struct send_world *world, const struct sen
 static uint32_t check_wire(const struct send_world *world, const struct send_slot *slot, size_t before)
 {
     uint32_t wrong = 0;
+    size_t taken = world->transport.wire_len - before;
+    if (taken == 0 || (slot->sent <= slot->expected_len && taken <= slot->expected_len - slot->sent &&
+                       memcmp(world->transport.wire + before, slot->expected + slot->sent, taken) == 0)) {
+        return 0;
+    }
     for (size_t i = before; i < world->transport.wire_len; i++) {
         size_t at = slot->sent + (i - before);
         wrong += at >= slot->expected_len || world->transport.wire[i] != slot->expected[at] ? 1 : 0;
@@ -312,7 +319,7 @@ static void close(struct player *player)
     world->transport.iov_max = 1024;
     world->fail_alloc = 0;
     world->lied = false;
-    world->num_segments = 0;
+    send_drop_list(world);
     const struct step bytes = {.op = SEND_OP_BYTES, .number = {0, 3, 0}, .len = {0}};
     const struct step begins = {.op = SEND_OP_BEGIN};
     const struct step resumes = {.op = SEND_OP_RESUME};
@@ -371,11 +378,11 @@ void send_play(struct world worlds[], size_t num_worlds, struct actors *actors, 
     struct player *players[SEND_WORLDS_MAX];
     assert(num_worlds <= SEND_WORLDS_MAX);
     for (size_t i = 0; i < num_worlds; i++) {
-        memset(&plays[i], 0, offsetof(struct send_world, wire));
+        memset(&plays[i], 0, sizeof(plays[i]));
         plays[i].player.world = &worlds[i];
         plays[i].player.scenario = scenario;
         plays[i].ops = worlds[i].port->send;
-        transport_init(&plays[i].transport, plays[i].wire);
+        transport_init(&plays[i].transport, arena_take_undefined(&worlds[i].arena, TRANSPORT_WIRE_MAX));
         world_env_connect(&worlds[i].env, &plays[i].transport);
         players[i] = &plays[i].player;
     }

@@ -94,18 +94,21 @@ struct send_world {
     const struct pal_send_ops *ops;
     struct transport transport;
     size_t num_segments;
+    size_t list_len; /* bytes, as they count for its bound */
     struct pal_segment segments[SEND_SEGMENTS_MAX];
     struct send_slot slots[SEND_SLOTS];
     uint64_t turns;
     uint32_t fail_alloc;
     bool lied;
-    uint8_t wire[TRANSPORT_WIRE_MAX];
 };
 
 /* send_add: a segment more, unless the list would get too large. send_add_bytes, send_add_file: as a step says. */
 void send_add(struct send_world *world, struct pal_segment segment);
 void send_add_bytes(struct send_world *world, const struct step *step);
 void send_add_file(struct send_world *world, const struct step *step);
+
+/* send_drop_list: no segments. */
+void send_drop_list(struct send_world *world);
 
 /* send_copy_list: the list as it is now, in fenced memory. */
 const struct pal_segment *send_copy_list(struct send_world *world, size_t num);

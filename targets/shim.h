@@ -27,7 +27,7 @@ enum shim_failure {
 typedef void shim_failed_fn(enum shim_failure failure, const char *text);
 const struct pal_port *shim_port_open(const char *command, shim_failed_fn *failed, char error[SHIM_ERROR_MAX]);
 
-/* shim_pid: of the process; 0 for none. */
+/* shim_pid: of the process that keeps the shim and ends with it; the shim is below it. 0 for none. */
 pid_t shim_pid(void);
 
 /* shim_rehearse: a stage's `rehearse`: a new scenario is about to be played. */
@@ -69,8 +69,8 @@ void shim_skipped(void);
 void shim_granted(void);
 
 /* Lines to and from the process (shim_process.c, for shim_calls.c). shim_take_line: the next one, waited for; a view by
- * place into shim_said(), which moves when more is taken and is empty after shim_forget_said(). When the process is gone
- * the shim failed. */
+ * place into shim_said(), which moves when more is taken and is empty after shim_forget_said(). When the process is
+ * gone the shim failed. */
 struct shim_place {
     size_t at;
     size_t len;
@@ -78,6 +78,7 @@ struct shim_place {
 void shim_put(const char *data, size_t len);
 void shim_take_line(struct shim_place *out);
 const char *shim_said(struct shim_place line);
+bool shim_said_more(void); /* something that was not taken yet */
 void shim_forget_said(void);
 
 /* The tables. shim_crypt_reset, shim_send_reset, shim_tls_reset: a new scenario: what is left of the last one is

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHOWN_MAX 60
+
 static struct {
     enum {
         ASKING,  /* call by call */
@@ -73,6 +75,9 @@ static void hear_answers(size_t up_to)
         shim_take_line(&calls.answers[calls.num_answers]);
         calls.num_answers++;
     }
+    if (shim_said_more()) {
+        shim_fail(SHIM_GARBLED, "there are more lines than calls");
+    }
 }
 
 static void forget_calls(void)
@@ -89,6 +94,12 @@ static const char *text_of(size_t index)
     return calls.lines.data + calls.asked[index].at;
 }
 
+/* shown: how much of a line is in a message. */
+static int shown(struct shim_place line)
+{
+    return line.len < SHOWN_MAX ? (int)line.len : SHOWN_MAX;
+}
+
 /* read_answer: takes the answer to call `index` apart. False when the reference's is to be taken. */
 static bool read_answer(size_t index, enum pal_status *out_status, struct shim_words *out)
 {
@@ -98,7 +109,8 @@ static bool read_answer(size_t index, enum pal_status *out_status, struct shim_w
     memcpy(copy, shim_said(line), line.len);
     copy[line.len] = '\0';
     if (!shim_words_parse(out, copy) || !shim_status(out_status, out->name)) {
-        shim_fail(SHIM_GARBLED, "\"%.60s\" is no answer to \"%.60s\"", shim_said(line), text_of(index));
+        shim_fail(SHIM_GARBLED, "\"%.*s\" is no answer to \"%.*s\"", shown(line), shim_said(line),
+                  shown(calls.asked[index]), text_of(index));
     }
     if (*out_status == PAL_UNSUPPORTED) {
         shim_skipped();
@@ -129,8 +141,8 @@ static void begin_anew(void)
     for (size_t i = 0; i < num; i++) {
         struct shim_place now = calls.answers[i];
         if (before[i].len != now.len || memcmp(shim_said(before[i]), shim_said(now), now.len) != 0) {
-            shim_fail(SHIM_GARBLED, "the answer to \"%.60s\" is another one when the scenario is played again",
-                      text_of(i));
+            shim_fail(SHIM_GARBLED, "the answer to \"%.*s\" is another one when the scenario is played again",
+                      shown(calls.asked[i]), text_of(i));
         }
     }
     free(before);

@@ -18,6 +18,7 @@
 #define READ_MAX (64u * 1024u)
 #define END_WAITS_MAX 100 /* of 5 ms, for a process that closed its output to end */
 #define LINE_MAX_LEN (64u << 20)
+#define BY_SIGNAL 128 /* added to its number: the exit code that shells give */
 
 static struct {
     pid_t pid;
@@ -45,8 +46,8 @@ static void describe_end(char out[SHIM_ERROR_MAX])
     }
     if (ended <= 0) {
         (void)snprintf(out, SHIM_ERROR_MAX, "the shim closed its output and goes on");
-    } else if (WIFSIGNALED(status)) {
-        (void)snprintf(out, SHIM_ERROR_MAX, "the shim was ended by signal %d", WTERMSIG(status));
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) > BY_SIGNAL) {
+        (void)snprintf(out, SHIM_ERROR_MAX, "the shim was ended by signal %d", WEXITSTATUS(status) - BY_SIGNAL);
     } else {
         (void)snprintf(out, SHIM_ERROR_MAX, "the shim ended with exit code %d", WEXITSTATUS(status));
     }
@@ -159,6 +160,11 @@ const char *shim_said(struct shim_place line)
     return shim.said.data + line.at;
 }
 
+bool shim_said_more(void)
+{
+    return shim.scanned < shim.said.len;
+}
+
 void shim_forget_said(void)
 {
     shim.said.len = 0;
@@ -183,6 +189,40 @@ bool shim_has_way(enum pal_send_way way)
 /* ---- start ---------------------------------------------------------------------------------------------------------
  */
 
+static void end_group(int number)
+{
+    (void)number;
+    (void)kill(0, SIGKILL);
+}
+
+/* keep: runs the command in a group of its own, and ends as it ends, or with all of the group when the process that
+ * asks is gone: a shell passes nothing on to the shim that it runs, and one that hangs does not read that its input
+ * ended. */
+static _Noreturn void keep(const char *command, pid_t parent, int in, int out)
+{
+    const struct sigaction orphaned = {.sa_handler = end_group};
+    sigset_t none;
+    int status = 0;
+    (void)sigemptyset(&none);
+    (void)setpgid(0, 0);
+    (void)sigaction(SIGTERM, &orphaned, NULL);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0) {
+        _exit(126);
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)signal(SIGPIPE, SIG_DFL);
+        (void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    (void)close_range(0, ~0u, 0); /* or nobody would read the end of what it holds */
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    _exit(WIFSIGNALED(status) ? BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
 static bool start(const char *command, char error[SHIM_ERROR_MAX])
 {
     int in[2] = {-1, -1};
@@ -192,14 +232,9 @@ static bool start(const char *command, char error[SHIM_ERROR_MAX])
     (void)fflush(NULL);
     shim.pid = good ? fork() : -1;
     if (shim.pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent || dup2(in[0], STDIN_FILENO) < 0 || dup2(out[1], STDOUT_FILENO) < 0) {
-            _exit(126);
-        }
-        (void)signal(SIGPIPE, SIG_DFL);
-        (void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(127);
+        keep(command, parent, in[0], out[1]);
     }
+    (void)setpgid(shim.pid, shim.pid); /* whoever is first */
     if (shim.pid < 0) {
         (void)snprintf(error, SHIM_ERROR_MAX, "no shim can be started: %s", strerror(errno));
         shim.pid = 0;
@@ -251,6 +286,7 @@ static bool greet(char error[SHIM_ERROR_MAX])
     static struct shim_words words;
     struct shim_place line = {0, 0};
     char end[SHIM_ERROR_MAX];
+    char said[101];
     if (!put("paldiff 1\n", strlen("paldiff 1\n")) || !next_line(&line)) {
         describe_end(end);
         (void)snprintf(error, SHIM_ERROR_MAX, "no greeting: %.200s", end);
@@ -258,12 +294,13 @@ static bool greet(char error[SHIM_ERROR_MAX])
     }
     char *text = shim.said.data;
     text[line.len] = '\0';
+    (void)snprintf(said, sizeof(said), "%s", text); /* before it is taken apart */
     bool good = strncmp(text, "shim 1 ", strlen("shim 1 ")) == 0 && shim_words_parse(&words, text + strlen("shim "));
     const char *name = good ? shim_word(&words, "name") : NULL;
     const char *version = good ? shim_word(&words, "version") : NULL;
     size_t index = good ? shim_word_find(&words, "areas", 0) : 0;
     if (name == NULL || version == NULL || index == words.num) {
-        (void)snprintf(error, SHIM_ERROR_MAX, "\"%.100s\" is no greeting: shim 1 name=... version=... areas=...", text);
+        (void)snprintf(error, SHIM_ERROR_MAX, "\"%s\" is no greeting: shim 1 name=... version=... areas=...", said);
         return false;
     }
     (void)snprintf(shim.name, sizeof(shim.name), "%s", name);
@@ -291,7 +328,7 @@ static void stop(void)
     (void)close(shim.out);
     shim.in = shim.out = -1;
     if (shim.pid > 0) {
-        (void)kill(shim.pid, SIGKILL);
+        (void)kill(-shim.pid, SIGKILL);
         while (waitpid(shim.pid, NULL, 0) < 0 && errno == EINTR) {
         }
     }

@@ -26,6 +26,7 @@
 #define LATE_MS 50                    /* longer than TCP delays bytes or acknowledgements */
 #define CLOSE_MS 1000
 #define READ_MAX 8192u
+#define LOW_WATER_MAX 3072 /* less than the receive buffer holds: wakes rarely, when the shim's buffer is full */
 
 static struct {
     int listener;
@@ -92,6 +93,7 @@ static bool line_open(struct pull_line *line)
     }
     line->large = shim_word_number(&answer, "sndbuf", SEND_BUFFER) != SEND_BUFFER;
     line->closing = false;
+    line->low_water = 1;
     line->lists_ended = 0;
     return true;
 }
@@ -167,12 +169,21 @@ static size_t there(const struct pal_send *send, const struct pull_part *part)
     return left < part->len ? left : part->len;
 }
 
+/* unit_of: a list for a socket that takes everything stays as long as it is, so that ports meet short segments, too. */
+static size_t unit_of(const struct pal_send *send)
+{
+    const struct world_env *world = send->line->given->context;
+    const struct transport *socket = world->transport;
+    size_t stream_len = send->line->large ? STREAM_LEN_LARGE : STREAM_LEN;
+    bool slow = socket->space != TRANSPORT_NEVER || socket->per_call > 0 || socket->fail_at != TRANSPORT_NEVER;
+    return slow && send->total > 0 && send->total < stream_len ? stream_len / send->total : 1;
+}
+
 static void expand(struct pal_send *send)
 {
-    size_t stream_len = send->line->large ? STREAM_LEN_LARGE : STREAM_LEN;
     size_t at = 0;
     bool whole = true;
-    send->unit = send->total > 0 && send->total < stream_len ? stream_len / send->total : 1;
+    send->unit = unit_of(send);
     send->values = malloc(send->total + 1);
     send->stream = malloc(send->total * send->unit + 1);
     if (send->values == NULL || send->stream == NULL) {
@@ -313,24 +324,31 @@ static size_t read_some(struct pal_send *send, uint8_t bytes[READ_MAX], size_t l
     return num > 0 ? (size_t)num : 0;
 }
 
-/* wait_for_shim: for bytes or the answer. True: there are bytes, or their end. */
-static bool wait_for_shim(struct pal_send *send)
+/* wait_for_shim: for `len` bytes or about as many as the buffer holds, or the answer. True: bytes may be there, or
+ * their end. */
+static bool wait_for_shim(struct pal_send *send, size_t len)
 {
     struct pull_line *line = send->line;
     bool answered = send->state == PULL_ANSWERED;
+    int low = len < LOW_WATER_MAX ? (int)len : LOW_WATER_MAX;
+    if (low != line->low_water && !send->ended) {
+        (void)setsockopt(line->socket, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
+        line->low_water = low;
+    }
     struct pollfd ends[2] = {{.fd = send->ended ? -1 : line->socket, .events = POLLIN},
                              {.fd = answered ? -1 : shim_answer_fd(), .events = POLLIN}};
-    int num = poll(ends, 2, !answered ? -1 : line->closing ? CLOSE_MS : LATE_MS);
-    if (num > 0 && ends[0].revents != 0) {
-        return true;
-    }
-    if (num > 0) {
+    int num = poll(ends, 2, line->closing ? CLOSE_MS : LATE_MS);
+    if (num > 0 && ends[0].revents == 0) {
         hear(send);
-    } else if (num == 0 && line->closing) {
-        shim_fail(SHIM_GARBLED, "send.close: ok, and the connection is open");
-    } else if (num == 0) {
-        tell_close(line); /* all that was written comes before the end */
+        return false;
     }
+    if (num != 0 || !answered) { /* short segments fill the buffer with fewer bytes */
+        return num >= 0;
+    }
+    if (line->closing) {
+        shim_fail(SHIM_GARBLED, "send.close: ok, and the connection is open");
+    }
+    tell_close(line); /* all that was written comes before the end */
     return false;
 }
 
@@ -340,7 +358,7 @@ size_t pull_up_to(struct pal_send *send, size_t want)
     pull_ask(send);
     size_t due = (want < send->limit ? want : send->limit) * send->unit;
     while (send->state != PULL_OWN && send->got < due && !send->ended) {
-        if (wait_for_shim(send)) {
+        if (wait_for_shim(send, due - send->got)) {
             size_t len = read_some(send, bytes, due - send->got);
             compare(send, bytes, len);
             send->got += len;
@@ -358,7 +376,7 @@ void pull_answer(struct pal_send *send)
     uint8_t bytes[READ_MAX];
     struct pull_line *line = send->line;
     while (send->state == PULL_ASKED) {
-        if (wait_for_shim(send)) {
+        if (wait_for_shim(send, 1)) {
             send->extra += read_some(send, bytes, READ_MAX);
         }
     }
@@ -372,7 +390,7 @@ void pull_answer(struct pal_send *send)
         tell_close(line);
     }
     while (send->state == PULL_ANSWERED && !send->ended) {
-        if (wait_for_shim(send)) {
+        if (wait_for_shim(send, 1)) {
             send->extra += read_some(send, bytes, READ_MAX);
         }
     }

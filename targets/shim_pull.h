@@ -21,6 +21,7 @@ struct pull_line {
     int socket;           /* -1: not connected */
     bool large;           /* the shim cannot set its send buffer */
     bool closing;         /* the shim was told to close its end */
+    int low_water;        /* bytes that a wait is for */
     unsigned lists_ended; /* on this connection */
 };
 

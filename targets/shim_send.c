@@ -24,21 +24,36 @@ static struct pal_send *running;
 /* ---- the reference's socket ----------------------------------------------------------------------------------------
  */
 
+/* wanted: how many of these bytes the scripted socket will take. No more are read, so that the shim's socket is as full
+ * as the scripted one. */
+static size_t wanted(const struct world_env *world, size_t offered)
+{
+    const struct transport *socket = world->transport;
+    uint64_t room = socket->space;
+    if (socket->fail_at != TRANSPORT_NEVER) {
+        uint64_t before = socket->fail_at > socket->wire_len ? socket->fail_at - socket->wire_len : 0;
+        room = before < room ? before : room;
+    }
+    room = socket->per_call > 0 && socket->per_call < room ? socket->per_call : room;
+    return room < offered ? (size_t)room : offered;
+}
+
 /* forward: the shim's next `offered` bytes to the scripted socket, for a call that asked to send `asked`. */
 static enum pal_status forward(void *context, size_t *out_sent, int socket, size_t asked, size_t offered, int flags)
 {
     struct pal_send *send = running;
-    size_t there = pull_up_to(send, send->forwarded + offered) - send->forwarded;
-    if (there == 0) {
+    size_t due = wanted(context, offered);
+    size_t there = pull_up_to(send, send->forwarded + due) - send->forwarded;
+    if (there < due && there == 0) {
         send->dry = true;
         return PAL_SYSTEM;
     }
-    const struct iovec piece = {send->values + send->forwarded, there < offered ? there : offered};
+    const struct iovec piece = {send->values + send->forwarded, there < due ? there : offered};
     size_t sent = 0;
     enum pal_status status = send->line->given->sendmsg(context, &sent, socket, &piece, 1, flags);
     if (status == PAL_OK) {
         bool lie = sent > piece.iov_len;
-        send->forwarded += lie ? piece.iov_len : sent;
+        send->forwarded += lie ? due : sent;
         *out_sent = lie ? asked + 1 : sent;
     }
     return status;
@@ -222,7 +237,7 @@ static enum pal_status resume(struct pal_send *send, uint64_t *out_progress, boo
 
 static void cancel(struct pal_send *send)
 {
-    if (!send->final) {
+    if (!send->final && send->total > 0) { /* an empty list is all sent from the start */
         pal_port_reference()->send->cancel(send->model);
         pull_give_up(send);
         send->final = true;

@@ -83,24 +83,27 @@ static bool is_empty(const struct pal_token *out)
     return out != NULL && out->payload == NULL && out->len == 0 && out->cap == 0;
 }
 
-/* hand_out: all that is owed, as the call's token. */
-static enum pal_status hand_out(struct pal_tls *tls, struct pal_token *out, enum pal_status status)
+/* hand_out: the bytes, as the call's token. */
+static enum pal_status hand_out(struct pal_tls *tls, struct pal_token *out, enum pal_status status,
+                                struct pal_view bytes)
 {
-    if (tls->owed.len > 0) {
-        const struct pal_view bytes = {(const uint8_t *)tls->owed.data, tls->owed.len};
-        enum pal_status made = pal_token_append(tls->env, out, tls->mode, bytes);
-        tls->owed.len = made == PAL_OK ? 0 : tls->owed.len;
-        status = made == PAL_OK ? status : (tls->final = made);
-    }
-    return out->status = status;
+    enum pal_status made = bytes.len > 0 ? pal_token_append(tls->env, out, tls->mode, bytes) : PAL_OK;
+    return out->status = made == PAL_OK ? status : (tls->final = made);
 }
 
-/* give: asks, and hands out what the answer brought. */
+static enum pal_status hand_out_owed(struct pal_tls *tls, struct pal_token *out, enum pal_status status)
+{
+    status = hand_out(tls, out, status, (struct pal_view){(const uint8_t *)tls->owed.data, tls->owed.len});
+    tls->owed.len = 0;
+    return status;
+}
+
+/* give: asks, and hands out what the answer brought, behind what is owed. */
 static enum pal_status give(struct pal_tls *tls, struct pal_token *out)
 {
     enum pal_status status = ask(tls);
     append(&tls->owed, shim_bytes(&answer, "token"));
-    return hand_out(tls, out, status);
+    return hand_out_owed(tls, out, status);
 }
 
 /* ---- open and close ------------------------------------------------------------------------------------------------
@@ -224,6 +227,10 @@ static enum pal_status tls_encrypt(struct pal_tls *tls, struct pal_token *out, s
         return PAL_BAD_ARGUMENT;
     }
     shim_text_bytes(begin(tls, "tls.encrypt"), "plain", plain);
+    if (plain.len == 0) { /* which makes no bytes: those that are owed go on waiting */
+        enum pal_status status = ask(tls);
+        return hand_out(tls, out, status, shim_bytes(&answer, "token"));
+    }
     return give(tls, out);
 }
 
@@ -301,6 +308,7 @@ static enum pal_status tls_info(struct pal_tls *tls, struct pal_tls_info *out)
     info.record_overhead = record_overhead(info.version, info.cipher_suite);
     info.record_plain_max = info.record_overhead > 0 ? 16384 : 0;
     tls->told.len = 0;
+    (void)shim_text_room(&tls->told, 0); /* nothing, too, has a place */
     append(&tls->told, alpn);
     append(&tls->told, certificate);
     info.alpn = (struct pal_view){(const uint8_t *)tls->told.data, alpn.len};
@@ -367,7 +375,7 @@ static enum pal_status tls_shutdown(struct pal_tls *tls, struct pal_token *out)
 
 static enum pal_status tls_take_pending(struct pal_tls *tls, struct pal_token *out)
 {
-    return tls == NULL || !is_empty(out) ? PAL_BAD_ARGUMENT : hand_out(tls, out, PAL_OK);
+    return tls == NULL || !is_empty(out) ? PAL_BAD_ARGUMENT : hand_out_owed(tls, out, PAL_OK);
 }
 
 static enum pal_status tls_export_ticket(struct pal_tls *tls, struct pal_token *out)
@@ -378,10 +386,7 @@ static enum pal_status tls_export_ticket(struct pal_tls *tls, struct pal_token *
     (void)begin(tls, "tls.export-ticket");
     enum pal_status status = ask(tls);
     struct pal_view ticket = shim_bytes(&answer, "ticket");
-    if (status == PAL_OK && ticket.len > 0) {
-        status = pal_token_append(tls->env, out, tls->mode, ticket);
-    }
-    return out->status = status;
+    return hand_out(tls, out, status, ticket);
 }
 
 const struct pal_tls_ops shim_tls = {

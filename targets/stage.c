@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * stage.c: playing one scenario in all worlds of a target.
  */
-#include "target.h"
+#include "shim.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,7 +76,8 @@ bool stage_init_port(struct stage *stage, const struct target *target, const str
         good = spec->port == target->mutated ? add_own(stage, spec) : add_world(stage, spec, spec->port());
     }
     good = good && (target->own_world == NULL || add_own(stage, target->own_world));
-    for (size_t i = 0; good && i < stage->num_worlds; i++) {
+    bool strays = shim_pid() == 0; /* another process cannot */
+    for (size_t i = 0; good && strays && i < stage->num_worlds; i++) {
         good = arena_guard(&stage->worlds[i].arena);
     }
     if (!good) {

@@ -107,12 +107,18 @@ static uint32_t spoil_of(const uint32_t fields[OPEN_FIELDS])
     return fields[OPEN_AUTH] == AUTH_PSK ? SPOIL_NONE : fields[OPEN_SPOIL];
 }
 
-static void configure_ticket(struct tls_terms *terms, struct pal_tls_config *client, const struct tls_ticket *ticket)
+uint32_t tls_engine_of(const struct tls_end *end, const struct tls_terms *terms)
+{
+    bool other = end->side == TLS_WE && !is_reference(end->link->world);
+    return other ? TLS_ENGINE_OTHER : terms->number[end->side == TLS_WE ? OPEN_ENGINE : OPEN_PEER];
+}
+
+static void configure_ticket(struct tls_terms *terms, struct pal_tls_config *client, struct tls_link *link,
+                             const struct tls_ticket *ticket)
 {
     const uint32_t *number = terms->number;
-    uint32_t engines[TLS_SIDES] = {[TLS_WE] = number[OPEN_ENGINE], [TLS_PEER] = number[OPEN_PEER]};
-    uint32_t client_engine = engines[terms->client];
-    uint32_t server_engine = engines[terms->client == TLS_WE ? TLS_PEER : TLS_WE];
+    uint32_t client_engine = tls_engine_of(&link->ends[terms->client], terms);
+    uint32_t server_engine = tls_engine_of(tls_other(&link->ends[terms->client]), terms);
     if (number[OPEN_TICKET] == 0 || ticket->bytes.len == 0 || number[OPEN_SPOIL] != SPOIL_NONE ||
         ticket->client != client_engine || number[OPEN_AUTH] == AUTH_PSK) {
         return;
@@ -140,7 +146,7 @@ void tls_configure(struct tls_terms *out, struct tls_link *link, const uint32_t 
     configure_versions(out, &client, &server);
     configure_identities(out, &client, &server);
     configure_alpn(out, &client, &server);
-    configure_ticket(out, &client, ticket);
+    configure_ticket(out, &client, link, ticket);
     bool client_finds = out->number[OPEN_SPOIL] == SPOIL_AUTHORITY || out->number[OPEN_SPOIL] == SPOIL_NAME;
     out->finder = client_finds == (out->client == TLS_WE) ? TLS_WE : TLS_PEER;
     we->ops = engine_port(link->world, fields[OPEN_ENGINE], TLS_WE)->tls;

@@ -3,6 +3,7 @@
  */
 #include "tls_link.h"
 
+#include "tls_alert.h"
 #include "token.h"
 
 #include <stdlib.h>
@@ -15,11 +16,6 @@
 struct tls_end *tls_other(struct tls_end *end)
 {
     return &end->link->ends[end->side == TLS_WE ? TLS_PEER : TLS_WE];
-}
-
-bool tls_apart(const struct world *world)
-{
-    return world->env.faultless;
 }
 
 bool tls_is_fatal(enum pal_status status)
@@ -472,20 +468,6 @@ static void hear(struct tls_end *end)
             }
         }
     }
-}
-
-/* tls_note_alert: a port apart that does not say which alert it sent has it heard all the same, and one that does not
- * say which it heard has ended. */
-void tls_note_alert(struct tls_end *hears, uint8_t sent)
-{
-    uint32_t *facts = hears->link->trace->facts;
-    uint8_t heard = tls_end_info(hears).alert_received;
-    bool lost = sent == TLS_ALERT_NONE || sent != heard;
-    if (tls_apart(hears->link->world) && (hears->side == TLS_WE ? heard : sent) == TLS_ALERT_NONE) {
-        lost = hears->side == TLS_WE ? hears->final == PAL_OK : heard == TLS_ALERT_NONE;
-    }
-    facts[FACT_ALERT_DUE]++;
-    facts[FACT_ALERT_LOST] += lost ? 1 : 0;
 }
 
 void tls_link_failed(struct tls_link *link, bool due)

@@ -75,10 +75,6 @@ struct tls_link {
 
 struct tls_end *tls_other(struct tls_end *end);
 
-/* tls_apart: the world's port is judged as one in another process: its runtime may lack key updates and external PSK,
- * and need not tell of alerts. */
-bool tls_apart(const struct world *world);
-
 /* tls_is_fatal: a status that ends a connection. */
 bool tls_is_fatal(enum pal_status status);
 
@@ -98,9 +94,6 @@ void tls_link_shake(struct tls_link *link);
 /* tls_link_failed: an end that failed says so with an alert; the other one reads it. `due`: it has to be heard,
  * unless the end had said that it ends. */
 void tls_link_failed(struct tls_link *link, bool due);
-
-/* tls_note_alert: FACT_ALERT_DUE of the running step; `sent` (TLS_ALERT_NONE: nobody says which) had to be heard. */
-void tls_note_alert(struct tls_end *hears, uint8_t sent);
 
 /* tls_end_write: `len` bytes of the end's stream as one token. The port's status. */
 enum pal_status tls_end_write(struct tls_end *end, size_t len);

@@ -4,6 +4,8 @@
  */
 #include "tls_steps.h"
 
+#include "tls_alert.h"
+
 #include <string.h>
 
 #define ROOM_ALL 17000u
@@ -41,7 +43,7 @@ static void note_read(struct tls_end *end, enum pal_status status, bool was_aliv
     const struct tls_end *from = tls_other(end);
     if (end->tampered && end->inbox_len == 0) {
         facts[FACT_TAMPER_DUE]++;
-        facts[FACT_TAMPER_PASSED] += tls_is_fatal(status) ? 0 : 1;
+        facts[FACT_TAMPER_PASSED] += tls_is_fatal(status) || end->final != PAL_OK ? 0 : 1;
         end->tampered = false;
     }
     facts[FACT_CLOSE_OFF] += end->heard_shut && !from->shut ? 1 : 0;
@@ -145,6 +147,8 @@ static enum pal_status open_link(struct tls_world *world, const uint32_t fields[
     tls_configure(&world->terms[world->current], link, fields, &world->ticket);
     enum pal_status status = tls_link_open(link);
     if (status != PAL_OK) {
+        bool excused = status == PAL_UNSUPPORTED || world->fail_alloc > 0 || world->fail_random > 0;
+        trace->facts[FACT_AGREED_DUE] = trace->facts[FACT_DISAGREED] = excused ? 0 : 1;
         return status;
     }
     link->armed = world->fail_alloc > 0 || world->fail_random > 0;
@@ -224,12 +228,12 @@ static enum pal_status renegotiate(struct tls_link *link, uint32_t who)
 static void take_ticket(struct tls_world *world, struct tls_link *link)
 {
     const struct tls_terms *terms = &world->terms[world->current];
-    bool ours = terms->client == TLS_WE;
-    struct pal_view bytes = tls_end_export(&link->ends[terms->client]);
+    struct tls_end *client = &link->ends[terms->client];
+    struct pal_view bytes = tls_end_export(client);
     if (bytes.len > 0) {
         world->ticket = (struct tls_ticket){.bytes = bytes,
-                                            .client = terms->number[ours ? OPEN_ENGINE : OPEN_PEER],
-                                            .server = terms->number[ours ? OPEN_PEER : OPEN_ENGINE],
+                                            .client = tls_engine_of(client, terms),
+                                            .server = tls_engine_of(tls_other(client), terms),
                                             .version = terms->version,
                                             .auth = terms->number[OPEN_AUTH],
                                             .alpn = terms->number[OPEN_ALPN]};

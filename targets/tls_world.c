@@ -5,6 +5,7 @@
  */
 #include "tls_world.h"
 
+#include "tls_alert.h"
 #include "tls_steps.h"
 
 #include <assert.h>

@@ -28,7 +28,7 @@ static void peer_put(struct token_world *world, const uint8_t *bytes, size_t len
  * body, by the eight, what is left by the one. */
 static void peer_record(struct token_world *world, uint8_t type, const uint8_t *body, size_t len)
 {
-    uint8_t *record = arena_take(arena_of(world), HEADER + len + TRAILER, 0);
+    uint8_t *record = arena_take_undefined(arena_of(world), HEADER + len + TRAILER);
     uint64_t sum = 14695981039346656037u ^ (world->peer_sent++ + type);
     uint64_t word;
     size_t at = 0;

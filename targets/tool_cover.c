@@ -112,8 +112,10 @@ static bool read_list(struct cover *cover, const struct cover_tools *tools, cons
 static bool judge(struct cover *cover, const struct cover_tools *tools)
 {
     struct cover_exceptions *list = &cover->exceptions;
-    bool good = cover_test(tools, list->num_tests, list->tests);
-    good = good && (list->num_tests == 0 || cover_load(&cover->map, tools, COVER_UNIT));
+    bool good = true;
+    for (size_t i = 0; good && i < list->num_tests; i++) {
+        good = cover_test(tools, list->tests[i]) && cover_load(&cover->map, tools, list->tests[i], UINT32_C(1) << i);
+    }
     return good && cover_judge(&cover->problems, list, &cover->map);
 }
 
@@ -122,7 +124,8 @@ static bool measure(struct cover *cover, const struct cover_tools *tools, const 
                     const char *pages)
 {
     bool good = (!cover->gated || read_list(cover, tools, options)) &&
-                cover_play(tools, cover->num_targets, cover->chosen) && cover_load(&cover->map, tools, COVER_CORPUS);
+                cover_play(tools, cover->num_targets, cover->chosen) &&
+                cover_load(&cover->map, tools, "corpus", COVER_CORPUS);
     cover->num_engines = good ? cover_load_engines(cover->engines, tools) : 0;
     good = cover->num_engines > 0 && (!cover->gated || judge(cover, tools)) && count_pairs(cover, options->explore);
     return good && (options->no_html || cover_html(tools, pages, cover->num_engines, cover->engines));

@@ -85,7 +85,8 @@ void troupe_play(struct player *const players[], size_t num_players, struct acto
             leave_thread(&troupe, actors, thread);
         }
     }
-    for (uint32_t thread = 0; ops->close != NULL && thread < TRACE_THREADS_MAX; thread++) {
+    uint32_t num_closing = ops->close == NULL ? 0 : first->closes_once ? 1 : TRACE_THREADS_MAX;
+    for (uint32_t thread = 0; thread < num_closing; thread++) {
         set_thread(&troupe, thread);
         if (visited[thread]) {
             actors_run(actors, thread, close_thread, &troupe);

@@ -11,9 +11,10 @@
 struct player {
     struct world *world;
     const struct scenario *scenario;
-    size_t cursor;   /* of the next step */
-    uint32_t thread; /* that plays it */
-    bool leaves;     /* the step just played ends its thread */
+    size_t cursor;    /* of the next step */
+    uint32_t thread;  /* that plays it */
+    bool leaves;      /* the step just played ends its thread */
+    bool closes_once; /* the other threads have nothing to close, and need not be woken for it */
 };
 
 /* troupe_ops: what an area does. All but step and end may be NULL. */
@@ -25,7 +26,7 @@ struct troupe_ops {
      * the trace step is the one that asked for it. */
     void (*before_leave)(struct player *player);
     void (*after_leave)(struct player *player, struct trace_step *trace);
-    /* close: on each thread that was used, after the last step. */
+    /* close: on each thread that was used, after the last step; on thread 0 alone where the players close once. */
     void (*close)(struct player *player);
     /* end: on thread 0, after all that; `trace` is the end step. */
     void (*end)(struct player *player, struct trace_step *trace);

@@ -47,30 +47,42 @@ static void *take(struct world_env *world, size_t len)
 
 static bool worth_watching(struct pal_view key)
 {
-    bool seen[UINT8_MAX + 1] = {false};
+    uint64_t seen[4] = {0};
     size_t distinct = 0;
-    for (size_t i = 0; i < key.len; i++) {
-        distinct += seen[key.data[i]] ? 0 : 1;
-        seen[key.data[i]] = true;
+    for (size_t i = 0; key.len >= KEY_LEN_MIN && i < key.len && distinct < KEY_DISTINCT_MIN; i++) {
+        uint64_t *word = &seen[key.data[i] / 64];
+        uint64_t bit = (uint64_t)1 << key.data[i] % 64;
+        distinct += (*word & bit) == 0 ? 1 : 0;
+        *word |= bit;
     }
-    return key.len >= KEY_LEN_MIN && distinct >= KEY_DISTINCT_MIN;
+    return distinct >= KEY_DISTINCT_MIN;
 }
 
-PALDIFF_LOOKS_ANYWHERE bool view_find(struct pal_view hay, struct pal_view needle)
+#define FIND_BLOCK 64u
+
+/* may_start: whether the needle's first and eighth byte stand in their distance at one of FIND_BLOCK places. Without a
+ * branch, so that a compiler takes many places at a time. */
+PALDIFF_LOOKS_ANYWHERE static bool may_start(const uint8_t *at, const uint8_t *needle)
 {
-    if (needle.len < sizeof(uint64_t) || hay.len < needle.len) {
-        return false;
+    uint8_t found = 0;
+    for (size_t i = 0; i < FIND_BLOCK; i++) {
+        found |= (uint8_t)((at[i] == needle[0]) & (at[i + 7] == needle[7]));
     }
+    return found != 0;
+}
+
+PALDIFF_LOOKS_ANYWHERE static bool starts_in(const uint8_t *at, size_t num_places, struct pal_view needle)
+{
     uint64_t first;
     __builtin_memcpy(&first, needle.data, sizeof(first));
-    for (size_t at = 0; at <= hay.len - needle.len; at++) {
+    for (size_t i = 0; i < num_places; i++) {
         uint64_t here;
-        __builtin_memcpy(&here, hay.data + at, sizeof(here));
+        __builtin_memcpy(&here, at + i, sizeof(here));
         if (here != first) {
             continue;
         }
         size_t same = sizeof(first);
-        while (same < needle.len && hay.data[at + same] == needle.data[same]) {
+        while (same < needle.len && at[i + same] == needle.data[same]) {
             same++;
         }
         if (same == needle.len) {
@@ -78,6 +90,21 @@ PALDIFF_LOOKS_ANYWHERE bool view_find(struct pal_view hay, struct pal_view needl
         }
     }
     return false;
+}
+
+PALDIFF_LOOKS_ANYWHERE bool view_find(struct pal_view hay, struct pal_view needle)
+{
+    if (needle.len < sizeof(uint64_t) || hay.len < needle.len) {
+        return false;
+    }
+    size_t places = hay.len - needle.len + 1;
+    size_t at = 0;
+    for (; places - at >= FIND_BLOCK; at += FIND_BLOCK) {
+        if (may_start(hay.data + at, needle.data) && starts_in(hay.data + at, FIND_BLOCK, needle)) {
+            return true;
+        }
+    }
+    return starts_in(hay.data + at, places - at, needle);
 }
 
 static struct pal_view block_view(const struct world_block *block)

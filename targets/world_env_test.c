@@ -5,6 +5,7 @@
 #include "actors.h"
 #include "arena.h"
 #include "poison.h"
+#include "token_watch.h"
 #include "world_env.h"
 
 #include <setjmp.h>
@@ -58,21 +59,24 @@ static void only_the_nth_allocation_fails(void **state)
 static void a_key_is_found_at_any_place_and_only_whole(void **state)
 {
     (void)state;
-    for (size_t at = 0; at <= 40; at++) {
-        struct world_env world;
-        world_env_init(&world);
-        uint8_t *block = world.env.alloc(&world, 56);
-        assert_non_null(block);
-        memset(block, 'x', 56);
-        assert_int_equal(world_env_blocks_with(&world, key), 0);
-        memcpy(block + at, key.data, key.len);
-        assert_int_equal(world_env_blocks_with(&world, key), 1);
-        world_env_watch(&world, key);
-        block[at + 15] ^= 1;
-        assert_int_equal(world_env_blocks_with(&world, key), 0);
-        block[at + 15] ^= 1;
-        world.env.free(&world, block);
-        assert_int_equal(world.freed_keys, 1);
+    /* Long ones are looked at 64 places at a time: so many and 16 bytes more is one look, and no place left. */
+    for (size_t len = 16; len <= 240; len += len < 80 ? 1 : 80) {
+        for (size_t at = 0; at + 16 <= len; at++) {
+            struct world_env world;
+            world_env_init(&world);
+            uint8_t *block = world.env.alloc(&world, len);
+            assert_non_null(block);
+            memset(block, 'x', len);
+            assert_int_equal(world_env_blocks_with(&world, key), 0);
+            memcpy(block + at, key.data, key.len);
+            assert_int_equal(world_env_blocks_with(&world, key), 1);
+            world_env_watch(&world, key);
+            block[at + 15] ^= 1;
+            assert_int_equal(world_env_blocks_with(&world, key), 0);
+            block[at + 15] ^= 1;
+            world.env.free(&world, block);
+            assert_int_equal(world.freed_keys, 1);
+        }
     }
 }
 
@@ -322,6 +326,21 @@ static void an_actor_keeps_its_thread_until_it_ends(void **state)
     actors_deinit(&actors);
 }
 
+static void bytes_of_a_pattern_count_in_runs_of_six_at_any_place(void **state)
+{
+    uint8_t bytes[200];
+    (void)state;
+    for (size_t len = 0; len <= 80; len++) {
+        for (size_t at = 0; at + len <= sizeof(bytes); at++) {
+            memset(bytes, 'x', sizeof(bytes));
+            for (size_t i = at; i < at + len; i++) {
+                bytes[i] = RENTAL_CANARY[i % RENTAL_PATTERN_LEN];
+            }
+            assert_int_equal(token_bleed((struct pal_view){bytes, sizeof(bytes)}), len >= 6 ? len : 0);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +356,7 @@ int main(void)
         cmocka_unit_test(a_write_after_the_return_is_counted),
         cmocka_unit_test(a_rent_fails_as_an_allocation_does),
         cmocka_unit_test(keys_that_could_be_chance_are_not_looked_for),
+        cmocka_unit_test(bytes_of_a_pattern_count_in_runs_of_six_at_any_place),
         cmocka_unit_test(random_bytes_depend_on_step_and_draw_only),
 #if !defined(PALDIFF_ASAN)
         cmocka_unit_test(a_write_past_a_piece_is_seen),

@@ -246,8 +246,13 @@ static void bad_arguments_blame_no_segment(void **state)
         bad = 0;
         assert_int_equal(pal_send_all(&env, &progress, &bad, way, SOCKET, NULL, 1, UINT64_MAX), PAL_BAD_ARGUMENT);
         assert_true(bad == SIZE_MAX && progress == 0);
-        assert_int_equal(pal_send_all(&env, &progress, NULL, way, SOCKET, NULL, 1, UINT64_MAX), PAL_BAD_ARGUMENT);
+        struct pal_segment none[1] = {bytes_of(NULL, 1)};
+        assert_int_equal(pal_send_all(&env, &progress, NULL, way, SOCKET, none, 1, UINT64_MAX), PAL_BAD_ARGUMENT);
     }
+    assert_int_equal(
+        pal_send_reference.begin(&env, &send, &bad, PAL_SEND_GATHERED, SOCKET, list, SIZE_MAX / 2, UINT64_MAX),
+        PAL_TOO_LONG);
+    assert_true(bad == SIZE_MAX);
     bad = 5;
     assert_int_equal(pal_send_reference.begin(&env, &send, &bad, PAL_SEND_NUM_WAYS, SOCKET, list, 1, UINT64_MAX),
                      PAL_UNSUPPORTED);

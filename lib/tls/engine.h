@@ -52,10 +52,12 @@ enum tls_event tls_engine_open(const struct pal_env *env, struct tls_engine **ou
                                const struct tls_transport *transport);
 void tls_engine_close(struct tls_engine *engine);
 
-/* tls_engine_set_identity: TLS_DONE, TLS_BAD_STATE (not asked for by late_identity, or set before), TLS_BAD_ARGUMENT. */
+/* tls_engine_set_identity: TLS_DONE, TLS_BAD_STATE (not asked for by late_identity, or set before), TLS_BAD_ARGUMENT.
+ */
 enum tls_event tls_engine_set_identity(struct tls_engine *engine, const struct pal_tls_identity *identity);
 
-/* tls_engine_handshake: one step; TLS_DONE when there is nothing left to shake. */
+/* What ends an engine (TLS_FAILED, TLS_NO_MEMORY, TLS_NO_RANDOM, TLS_BROKEN) is answered by every later call of these.
+ * tls_engine_handshake: one step; TLS_DONE when there is nothing left to shake. */
 enum tls_event tls_engine_handshake(struct tls_engine *engine);
 
 /* tls_engine_write: one record of plain.len <= plain_max bytes; `plain` is not read after the first byte is written. */

@@ -43,7 +43,7 @@ enum tls_event tls_leave(enum tls_event event)
     tls_own_let_go(refused);
     if (random_failed)
         return TLS_NO_RANDOM;
-    if (refused && (event == TLS_FAILED || event == TLS_BROKEN || event == TLS_BAD_ARGUMENT || event == TLS_CLOSED))
+    if (refused && (event == TLS_FAILED || event == TLS_BROKEN || event == TLS_BAD_ARGUMENT))
         return TLS_NO_MEMORY;
     return event;
 }

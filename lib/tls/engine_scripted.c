@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { HEADER = 5, SUM = 16, TRAILER = SUM + 1, PLAIN_MAX = 16384, BODY_MAX = PLAIN_MAX + 256 };
+enum { HEADER = 5, SUM = 16, TRAILER = SUM + 1, PLAIN_MAX = 16384, BODY_MAX = PLAIN_MAX + 256, READ_MAX = 2048 };
 enum { TYPE_ALERT = 21, TYPE_HANDSHAKE = 22, TYPE_DATA = 23 };
 enum { ALERT_CLOSE = 0, ALERT_BAD_RECORD = 20, ALERT_OVERFLOW = 22, KEY_UPDATE = 24 };
 
@@ -86,7 +86,8 @@ static bool put_alert(struct tls_engine *engine, uint8_t level, uint8_t descript
     return put_record(engine, TYPE_ALERT, (struct pal_view){body, 2});
 }
 
-static bool put_pattern(struct tls_engine *engine, const struct scripted_step *step)
+/* Apart, so that the calls that put nothing have no room on the stack for it. */
+__attribute__((noinline)) static bool put_pattern(struct tls_engine *engine, const struct scripted_step *step)
 {
     uint8_t body[1024];
     uint8_t value = step->fill;
@@ -157,7 +158,7 @@ static enum tls_event begin(struct tls_engine *engine, enum scripted_call call, 
     *out_more = false;
     if (engine->end != TLS_DONE)
         return engine->end;
-    if (!put_pattern(engine, step))
+    if (step->emit_len > 0 && !put_pattern(engine, step))
         return TLS_NO_MEMORY;
     *out_more = event == TLS_DONE && (step->flags & SCRIPTED_INSTEAD) == 0;
     return event;
@@ -165,23 +166,50 @@ static enum tls_event begin(struct tls_engine *engine, enum scripted_call call, 
 
 /* ---- input ----------------------------------------------------------------------------------------------------- */
 
+/* copy_in: up to `cap` bytes more of the record, by way of `bytes`. False when there is no memory. */
+static bool copy_in(struct tls_engine *engine, uint8_t *bytes, size_t cap)
+{
+    size_t count = engine->transport.read(engine->transport.context, bytes, cap);
+
+    return tls_queue_append(engine->env, &engine->record, (struct pal_view){bytes, count});
+}
+
+/* Apart, so that only who needs it has room on the stack for it. */
+__attribute__((noinline)) static bool copy_much_in(struct tls_engine *engine, size_t cap)
+{
+    uint8_t bytes[READ_MAX];
+
+    return copy_in(engine, bytes, cap < sizeof(bytes) ? cap : sizeof(bytes));
+}
+
+static bool read_in(struct tls_engine *engine, size_t cap)
+{
+    struct pal_view in = tls_queue_view(&engine->in);
+    uint8_t header[HEADER];
+
+    if (engine->transport.read != NULL)
+        return cap <= HEADER ? copy_in(engine, header, cap) : copy_much_in(engine, cap);
+    cap = cap < READ_MAX ? cap : READ_MAX;
+    in.len = in.len < cap ? in.len : cap;
+    if (!tls_queue_append(engine->env, &engine->record, in))
+        return false;
+    tls_queue_drop(&engine->in, in.len);
+    return true;
+}
+
 /* fill: `len` bytes of the record at hand. TLS_WANT_READ keeps what came. */
 static enum tls_event fill(struct tls_engine *engine, size_t len)
 {
-    const struct tls_transport *transport = &engine->transport;
-    uint8_t bytes[2048];
+    size_t have = tls_queue_view(&engine->record).len;
 
-    while (tls_queue_view(&engine->record).len < len) {
-        size_t cap = len - tls_queue_view(&engine->record).len;
-        size_t count;
+    while (have < len) {
+        size_t before = have;
 
-        cap = cap < sizeof(bytes) ? cap : sizeof(bytes);
-        count = transport->read != NULL ? transport->read(transport->context, bytes, cap)
-                                        : queue_take(&engine->in, bytes, cap);
-        if (count == 0)
-            return TLS_WANT_READ;
-        if (!tls_queue_append(engine->env, &engine->record, (struct pal_view){bytes, count}))
+        if (!read_in(engine, len - have))
             return TLS_NO_MEMORY;
+        have = tls_queue_view(&engine->record).len;
+        if (have == before)
+            return TLS_WANT_READ;
     }
     return TLS_DONE;
 }
@@ -221,7 +249,7 @@ static enum tls_event note(struct tls_engine *engine, uint8_t type, struct pal_v
         engine->alert_received = engine->closed ? engine->alert_received : body.data[1];
         return engine->closed ? TLS_CLOSED : TLS_FAILED;
     }
-    if (type == TYPE_HANDSHAKE && engine->finished)
+    if (type == TYPE_HANDSHAKE)
         engine->owes_update = engine->owes_update || (body.len == 5 && body.data[0] == KEY_UPDATE && body.data[4] == 1);
     return TLS_DONE;
 }
@@ -274,7 +302,7 @@ void tls_engine_close(struct tls_engine *engine)
 
 enum tls_event tls_engine_set_identity(struct tls_engine *engine, const struct pal_tls_identity *identity)
 {
-    bool wanted = engine->late && !engine->identified && !engine->finished;
+    bool wanted = engine->late && !engine->identified;
 
     (void)identity;
     engine->identified = engine->identified || wanted;

@@ -245,12 +245,18 @@ enum tls_event tls_engine_read(struct tls_engine *engine, uint8_t *out, size_t *
 
 enum tls_event tls_engine_flush(struct tls_engine *engine)
 {
+    if (engine->end != TLS_DONE) {
+        return engine->end;
+    }
     begin(engine);
     return leave(engine, tls_own_flush(engine->ssl));
 }
 
 enum tls_event tls_engine_update_keys(struct tls_engine *engine, bool request_peer)
 {
+    if (engine->end != TLS_DONE) {
+        return engine->end;
+    }
     if (SSL_version(engine->ssl) != TLS1_3_VERSION) {
         return TLS_UNSUPPORTED;
     }
@@ -260,6 +266,9 @@ enum tls_event tls_engine_update_keys(struct tls_engine *engine, bool request_pe
 
 enum tls_event tls_engine_renegotiate(struct tls_engine *engine)
 {
+    if (engine->end != TLS_DONE) {
+        return engine->end;
+    }
     if (SSL_version(engine->ssl) != TLS1_2_VERSION) {
         return TLS_UNSUPPORTED;
     }
@@ -272,6 +281,9 @@ enum tls_event tls_engine_renegotiate(struct tls_engine *engine)
 
 enum tls_event tls_engine_alert(struct tls_engine *engine, uint8_t description)
 {
+    if (engine->end != TLS_DONE) {
+        return engine->end;
+    }
     begin(engine);
     return leave(engine, tls_own_alert(engine->ssl, description));
 }
@@ -280,6 +292,9 @@ enum tls_event tls_engine_shutdown(struct tls_engine *engine)
 {
     int result;
 
+    if (engine->end != TLS_DONE) {
+        return engine->end;
+    }
     if (SSL_in_init(engine->ssl)) {
         return TLS_BAD_STATE;
     }

@@ -17,6 +17,9 @@ struct moment {
     enum pal_status otherwise; /* what the call answers with memory, if that is not PAL_OK */
 };
 
+static struct bytes chain;
+static const uint8_t long_text[9000];
+
 /* subject: engines, version and shape. */
 struct subject {
     size_t engines[2];
@@ -90,9 +93,13 @@ static enum pal_status open_end(struct link *link, struct end *end)
     return end->tls_ops->open(end_env(end), &end->tls, &end->config);
 }
 
+/* The chain has the authority behind the leaf. */
 static void mutual(struct link *link)
 {
     link_certify(link, &identities[0], true);
+    for (size_t i = 0; i < 2; i++) {
+        link->ends[i].config.identity.chain = view_of(chain.data, chain.len);
+    }
     link->ends[0].config.alpn = link->ends[1].config.alpn = text("\2h2");
 }
 
@@ -143,6 +150,8 @@ static int make_tickets(void **state)
 {
     int result = make_identities(state);
 
+    bytes_add(&chain, identities[0].chain.data, identities[0].chain.len);
+    bytes_add(&chain, identities[0].ca.data, identities[0].ca.len);
     for (size_t i = 0; i < 4; i++) {
         make_ticket(&tickets[i & 1][i >> 1], i & 1, versions[i >> 1]);
     }
@@ -154,6 +163,7 @@ static int drop_tickets(void **state)
     for (size_t i = 0; i < 4; i++) {
         bytes_free(&tickets[i & 1][i >> 1]);
     }
+    bytes_free(&chain);
     return drop_identities(state);
 }
 
@@ -223,6 +233,20 @@ static void heard_of_keys(struct link *link)
     }
 }
 
+/* full: a record and more are inside, of which there was room for one byte. */
+static void full(struct link *link)
+{
+    struct end *end = &link->ends[0];
+
+    talk(link);
+    for (size_t i = 0; i < 5; i++) {
+        expect(encrypt(link, &link->ends[1], view_of(long_text, sizeof(long_text))), PAL_OK, "encrypt");
+    }
+    expect(decrypt(end, sizeof(long_text)), PAL_NEED_INPUT, "a part");
+    expect(decrypt(end, 6000), PAL_OK, "another part");
+    expect(decrypt(end, 1), PAL_OK, "a byte more");
+}
+
 static void told_the_end(struct link *link)
 {
     talk(link);
@@ -235,6 +259,13 @@ static enum pal_status hear(struct link *link, struct end *end)
 {
     (void)link;
     return decrypt(end, end->inbox.len);
+}
+
+/* shake_on: a handshake that is over, with input that is not its. */
+static enum pal_status shake_on(struct link *link, struct end *end)
+{
+    (void)shake_once(link, end);
+    return end->status;
 }
 
 static enum pal_status owe(struct link *link, struct end *end)
@@ -294,6 +325,8 @@ static void a_call_is_made_or_says_no_memory(void **state)
         {"decrypt", 1, NULL, told, hear, PAL_OK},
         {"decrypt new keys", 0, NULL, asked_for_keys, hear, PAL_OK},
         {"decrypt the end", 1, NULL, told_the_end, hear, PAL_CLOSED},
+        {"decrypt behind what is inside", 0, NULL, full, hear, PAL_OK},
+        {"handshake with what is inside", 0, NULL, full, shake_on, PAL_OK},
         {"take_pending", 0, NULL, heard_of_keys, owe, PAL_OK},
         {"update_keys", 0, NULL, talk, update, PAL_OK},
         {"renegotiate, client", 0, NULL, talk, again, PAL_OK},

@@ -47,6 +47,31 @@ static void a_renegotiation_is_not_begun_twice_nor_written_into(void **state)
     }
 }
 
+/* Asked by a server, a client of either engine has a handshake to finish before it writes. */
+static void a_client_that_was_asked_shakes_hands_before_it_writes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * PAL_TLS_NUM_SHAPES; i++) {
+        struct link link;
+        struct end *client = &link.ends[0], *server = &link.ends[1];
+
+        link_init(&link, i & 1, 0);
+        link_certify(&link, &identities[0], false);
+        link_versions(&link, PAL_TLS_1_2);
+        client->config.shape = server->config.shape = (enum pal_tls_shape)(i >> 1);
+        link_open(&link);
+        shake_well(&link);
+        expect(control(&link, server, control_renegotiate, 0), PAL_OK, "renegotiate");
+        expect(decrypt(client, client->inbox.len), PAL_RENEGOTIATE, "client hears");
+        expect(encrypt(&link, client, text("not yet")), PAL_BAD_STATE, "encrypt");
+        expect(take_pending(&link, client), PAL_OK, "client hello");
+        expect(decrypt(server, server->inbox.len), PAL_RENEGOTIATE, "server hears");
+        shake_well(&link);
+        chat(&link);
+        link_close(&link);
+    }
+}
+
 /* ---- input that is left ------------------------------------------------------------------------------------------ */
 
 /* shake_with: the answer to one call of handshake; what it did not consume stays in the inbox. */
@@ -220,22 +245,49 @@ static void a_connection_that_failed_says_so_to_every_call(void **state)
     }
 }
 
-/* A good record and a bad one in one call: the plaintext is given first, and nothing goes on after the failure. */
+/* next_call: the calls that may follow on a decrypt. */
+enum { ENCRYPT, HANDSHAKE, UPDATE, RENEGOTIATE, ALERT, SHUTDOWN, PENDING, NUM_NEXT_CALLS };
+
+static enum pal_status next_call(struct link *link, struct end *end, size_t call)
+{
+    size_t consumed;
+
+    switch (call) {
+    case ENCRYPT:
+        return encrypt(link, end, text("x"));
+    case HANDSHAKE:
+        return shake_with(link, end, &consumed);
+    case UPDATE:
+        return control(link, end, control_update, 0);
+    case RENEGOTIATE:
+        return control(link, end, control_renegotiate, 0);
+    case ALERT:
+        return control(link, end, control_alert, 80);
+    case SHUTDOWN:
+        return control(link, end, control_shutdown, 0);
+    default:
+        return take_pending(link, end);
+    }
+}
+
+/* A good record and a bad one in one call: the plaintext is given first, whatever is called next says why nothing goes
+ * on, and the alert still comes. */
 static void a_failure_behind_plaintext_is_told_by_the_next_call(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 2 * 2 * PAL_TLS_NUM_SHAPES; i++) {
+    for (size_t i = 0; i < NUM_NEXT_CALLS * 2 * 2 * PAL_TLS_NUM_SHAPES; i++) {
         struct link link;
         struct end *end = &link.ends[0];
-        size_t consumed;
+        size_t len_before;
 
-        setup_open(&link, i & 1, PAL_TLS_1_3, (enum pal_tls_shape)(i >> 2));
+        setup_open(&link, i & 1, versions[i >> 1 & 1], (enum pal_tls_shape)(i / 4 % PAL_TLS_NUM_SHAPES));
         expect(encrypt(&link, &link.ends[1], text("good")), PAL_OK, "encrypt");
         bytes_add(&end->inbox, "\x17\x03\x03\0\1x", 6);
+        len_before = end->wire.len;
         expect(decrypt(end, end->inbox.len), PAL_OK, "decrypt");
-        expect((i & 2) != 0 ? encrypt(&link, end, text("x")) : shake_with(&link, end, &consumed), PAL_PROTOCOL,
-               "the next call");
+        expect(next_call(&link, end, i / 4 / PAL_TLS_NUM_SHAPES), PAL_PROTOCOL, "the next call");
         dead_calls(&link, end);
+        assert_true(end->wire.len > len_before);
         link_close(&link);
     }
 }
@@ -264,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_renegotiation_is_not_begun_twice_nor_written_into),
+        cmocka_unit_test(a_client_that_was_asked_shakes_hands_before_it_writes),
         cmocka_unit_test(what_a_finished_handshake_does_not_take_is_still_the_callers),
         cmocka_unit_test(plaintext_without_room_waits_in_order),
         cmocka_unit_test(decrypt_may_be_asked_without_any_memory),

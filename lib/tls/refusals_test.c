@@ -5,6 +5,8 @@
  */
 #include "tls_test.h"
 
+#include <limits.h>
+
 /* setup: a link of one engine that is not open yet. */
 static void setup(struct link *link, size_t engine, uint16_t version, enum pal_tls_shape shape)
 {
@@ -152,6 +154,39 @@ static void lengths_that_no_memory_has_are_refused(void **state)
                    "decrypt");
         }
         assert_null(token.payload);
+        link_close(&link);
+    }
+}
+
+/* Of what an engine counts in fewer bits. It reads the front: zeros, which begin nothing. */
+static void credentials_longer_than_an_engine_counts_are_refused(void **state)
+{
+    static const uint8_t zeros[8192];
+    const struct pal_view endless = view_of(zeros, (size_t)LONG_MAX + 1);
+
+    (void)state;
+    for (size_t i = 0; i < 4 * NUM_ENGINES; i++) {
+        struct link link;
+        struct end *client = &link.ends[0];
+
+        setup(&link, i & 1, PAL_TLS_1_3, PAL_TLS_DRAIN);
+        client->config.identity = (struct pal_tls_identity){identities[0].chain, identities[0].private_key};
+        switch (i >> 1) {
+        case 0:
+            client->config.identity.chain = endless;
+            break;
+        case 1:
+            client->config.identity.private_key = endless;
+            break;
+        case 2:
+            client->config.trusted = endless;
+            break;
+        default:
+            client->config.ticket = endless;
+            break;
+        }
+        expect(client->tls_ops->open(end_env(client), &client->tls, &client->config), PAL_BAD_ARGUMENT, "open");
+        assert_null(client->tls);
         link_close(&link);
     }
 }
@@ -365,6 +400,7 @@ int main(void)
         cmocka_unit_test(a_call_takes_an_object_and_an_empty_token),
         cmocka_unit_test(views_and_outputs_must_be_there),
         cmocka_unit_test(lengths_that_no_memory_has_are_refused),
+        cmocka_unit_test(credentials_longer_than_an_engine_counts_are_refused),
         cmocka_unit_test(configurations_that_cannot_be_are_refused),
         cmocka_unit_test(an_end_needs_an_environment_and_pooled_tokens_a_pool),
         cmocka_unit_test(keys_are_read_to_their_end_and_no_further),

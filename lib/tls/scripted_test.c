@@ -301,6 +301,27 @@ static void steps_beyond_the_tables_are_cut(void **state)
     link_close(&link);
 }
 
+/* A part of a record is inside, and the engine asks for more without a look at it: what came is still the caller's. */
+static void input_inside_comes_before_input_of_the_call(void **state)
+{
+    const struct scripted_step steps[] = {{SCRIPTED_HANDSHAKE, TLS_DONE, SCRIPTED_INSTEAD, 1, 0, 0, 0, 0},
+                                          {SCRIPTED_HANDSHAKE, TLS_WANT_READ, SCRIPTED_INSTEAD, 1, 0, 0, 0, 0}};
+    struct link link;
+    struct end *end = &link.ends[0];
+    struct pal_token token = {0};
+    size_t consumed = SIZE_MAX;
+
+    (void)state;
+    setup(&link, PAL_TLS_SIZED, steps, 2);
+    (void)shake_once(&link, end);
+    expect(end->status, PAL_OK, "handshake");
+    bytes_add(&end->inbox, "\x17\x03\x03\0\x20", 5);
+    expect(decrypt(end, 5), PAL_NEED_INPUT, "a header");
+    expect(end->tls_ops->handshake(end->tls, &token, &consumed, text("more")), PAL_NEED_INPUT, "handshake");
+    assert_int_equal(consumed, 0);
+    link_close(&link);
+}
+
 static void an_identity_may_come_late(void **state)
 {
     const struct pal_tls_identity identity = {{NULL, 0}, {NULL, 0}};
@@ -393,6 +414,7 @@ int main(void)
         cmocka_unit_test(plaintext_is_told_of_without_room),
         cmocka_unit_test(a_failure_stays),
         cmocka_unit_test(steps_beyond_the_tables_are_cut),
+        cmocka_unit_test(input_inside_comes_before_input_of_the_call),
         cmocka_unit_test(an_identity_may_come_late),
         cmocka_unit_test(refused_memory_is_told_and_nothing_is_lost),
     };

@@ -37,9 +37,12 @@ class Reused(Fresh):
 
     alg = key = context = None
 
+    def is_for(self, alg, key):
+        return self.alg == alg and hmac.compare_digest(self.key, key)
+
     def keyed(self, alg, key):
         """A context with nothing but the key in it."""
-        if self.alg != alg or not hmac.compare_digest(self.key, key):
+        if not self.is_for(alg, key):
             self.alg = None
             self.context = hmac.new(key, digestmod=alg)
             self.alg, self.key = alg, bytes(key)

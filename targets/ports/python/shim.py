@@ -14,8 +14,9 @@ import traceback
 
 import hmac_area
 import send_area
+import tls_area
 
-MODULES = [hmac_area, send_area]
+MODULES = [hmac_area, send_area, tls_area]
 
 
 def answer(calls, line):

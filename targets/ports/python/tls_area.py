@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS over ssl.MemoryBIO.
+"""tls for shim.py: ssl.SSLObject over two ssl.MemoryBIO.
 
-What ssl has not is `unsupported`: an external PSK (before Python 3.13), a client's identity that comes later, new keys,
-renegotiation and alerts of the caller's choice. ssl does not say which alert it sent. A session cannot be made bytes: it
-stays here, and its ticket is its number. Contexts are kept for a scenario, as sessions and ticket keys are theirs.
+What ssl has not is `unsupported`: an external PSK (which came with Python 3.13), a client's identity that comes later,
+new keys, renegotiation and alerts of the caller's choice. It does not say which alert it sent. A session cannot be made
+bytes: it stays here, and its ticket is its number. Contexts are kept, as sessions and ticket keys are theirs.
 """
 import ssl
 import tempfile
@@ -12,7 +12,7 @@ VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 AREAS = ["tls"]
 contexts = {}  # by all that a context is told but the versions
 connections = {}
-sessions = []
+sessions = []  # with the context that each is of
 
 
 def pem(kind, der):
@@ -57,12 +57,8 @@ class Connection:
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.finished = self.shut = False
         self.final = self.tls = self.alert_received = None
-        if not self.waits():
+        if words.get("late-identity") != "yes":  # for which a server waits before it looks at anything
             self.start()
-
-    def waits(self):
-        """For an identity: a server does not look at anything before it has one."""
-        return self.words.get("late-identity") == "yes"
 
     def start(self):
         words = self.words
@@ -75,9 +71,12 @@ class Connection:
         context.maximum_version = VERSIONS[words["version-max"]]
         context.minimum_version = VERSIONS[words["version-min"]]
         client = words["role"] == "client"
-        session = sessions[int(words["ticket"], 16)] if "ticket" in words else None
-        self.tls = context.wrap_bio(self.incoming, self.outgoing, server_side=not client, session=session,
+        self.tls = context.wrap_bio(self.incoming, self.outgoing, server_side=not client,
                                     server_hostname=words.get("server-name") if client else None)
+        if "ticket" in words:
+            session, its_context = sessions[int(words["ticket"], 16)]
+            if its_context is context:  # ssl refuses any other
+                self.tls.session = session
 
     def take(self):
         """What is to be sent now."""
@@ -219,7 +218,7 @@ def export_ticket(words, _):
     session = one.tls.session if one.finished else None
     if one.final or session is None or not session.has_ticket:
         return one.final or "bad-state"
-    sessions.append(session)
+    sessions.append((session, one.tls.context))
     return f"ok ticket={len(sessions) - 1:04x}"
 
 

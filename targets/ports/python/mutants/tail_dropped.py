@@ -10,7 +10,7 @@ import shim  # noqa: E402
 
 
 def advance(pieces, taken):
-    while pieces and taken > 0:
+    while pieces and (taken > 0 or not pieces[0]):
         taken -= len(pieces[0])
         pieces = pieces[1:]
     return pieces
