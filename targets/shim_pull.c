@@ -271,6 +271,7 @@ static void hear(struct pal_send *send)
     static struct shim_words answer;
     bool has = shim_hear(&send->answer, &answer);
     send->state = has ? PULL_ANSWERED : PULL_OWN;
+    send->line->user = has ? send : NULL;
     door.asked = NULL;
     if (!has && send->got > 0) {
         shim_fail(SHIM_GARBLED, "send.list: unsupported, and %zu bytes", send->got);
@@ -289,7 +290,7 @@ void pull_ask(struct pal_send *send)
     if (door.asked != NULL && door.asked->line != send->line) {
         pull_give_up(door.asked);
     }
-    bool asks = door.asked == NULL && line_open(send->line);
+    bool asks = door.asked == NULL && send->line->user == NULL && line_open(send->line);
     expand(send);
     if (!asks) {
         send->state = PULL_OWN;
@@ -297,6 +298,7 @@ void pull_ask(struct pal_send *send)
     }
     tell_list(send);
     send->state = PULL_ASKED;
+    send->line->user = send;
     door.asked = send;
 }
 
@@ -381,6 +383,7 @@ void pull_answer(struct pal_send *send)
         }
     }
     line->lists_ended++;
+    line->user = NULL;
     bool goes_on = send->state == PULL_ANSWERED && !send->ended && !line->closing && send->extra == 0 &&
                    (send->answer == PAL_OK || send->answer == PAL_TRUNCATED) && line->lists_ended < LISTS_PER_LINE;
     if (goes_on) {
@@ -404,6 +407,7 @@ void pull_cut(struct pal_send *send)
     if (send->state == PULL_ASKED) {
         hear(send);
     }
+    send->line->user = NULL;
     if (!closing) {
         tell_close(send->line);
     }
@@ -411,7 +415,7 @@ void pull_cut(struct pal_send *send)
 
 void pull_give_up(struct pal_send *send)
 {
-    if (send->state == PULL_ASKED) {
+    if (send->state == PULL_ASKED || send->state == PULL_ANSWERED) {
         pull_cut(send);
         send->state = PULL_OWN;
     }

@@ -17,12 +17,13 @@ struct pull_line {
     const struct pal_env *given; /* NULL: the row is free */
     int given_socket;
     struct pal_env env;
-    unsigned id;          /* for the shim */
-    int socket;           /* -1: not connected */
-    bool large;           /* the shim cannot set its send buffer */
-    bool closing;         /* the shim was told to close its end */
-    int low_water;        /* bytes that a wait is for */
-    unsigned lists_ended; /* on this connection */
+    unsigned id;           /* for the shim */
+    int socket;            /* -1: not connected */
+    struct pal_send *user; /* whose bytes are on it */
+    bool large;            /* the shim cannot set its send buffer */
+    bool closing;          /* the shim was told to close its end */
+    int low_water;         /* bytes that a wait is for */
+    unsigned lists_ended;  /* on this connection */
 };
 
 enum pull_state {
@@ -66,8 +67,8 @@ struct pal_send {
     uint64_t answer_sent; /* UINT64_MAX: it did not say */
 };
 
-/* pull_ask: gives the shim the list, unless it has it. An unfinished one of another environment is given up before; on
- * the same connection that cannot be, and then the door has the bytes itself. */
+/* pull_ask: gives the shim the list, unless it has it. An unfinished one of another environment is given up before.
+ * Only an empty list can come while another one is on the connection; the shim does not get that. */
 void pull_ask(struct pal_send *send);
 
 /* pull_up_to: waits for the first `want` bytes of the list, or for what comes of them. Returns how many are there. */

@@ -27,6 +27,7 @@ struct pal_tls {
 };
 
 static struct pal_tls connections[CONNECTIONS_MAX];
+static bool has_1_3; /* a connection of no other version was opened */
 static struct shim_words answer;
 
 static const char *const versions[] = {"1.2", "1.3"};
@@ -76,6 +77,14 @@ static enum pal_status ask(struct pal_tls *tls)
         tls->final = status;
     }
     return status;
+}
+
+/* grant: PAL_UNSUPPORTED was the right answer to the last call. */
+static void grant(bool right)
+{
+    if (right) {
+        shim_granted();
+    }
 }
 
 static bool is_empty(const struct pal_token *out)
@@ -174,6 +183,10 @@ static enum pal_status tls_open(const struct pal_env *env, struct pal_tls **out,
     if (status == PAL_OK) {
         tls->env = env;
         *out = tls;
+    }
+    if (config->version_min == PAL_TLS_1_3) { /* which a runtime may lack as a whole: the next one is of TLS 1.2 */
+        has_1_3 |= status == PAL_OK;
+        grant(status == PAL_UNSUPPORTED && !has_1_3 && config->psk_key.len == 0 && !config->late_identity);
     }
     return status;
 }
@@ -317,18 +330,15 @@ static enum pal_status tls_info(struct pal_tls *tls, struct pal_tls_info *out)
     return PAL_OK;
 }
 
-/* ---- control -------------------------------------------------------------------------------------------------------
- */
-
-/* grant: where the connection's version has no such thing, PAL_UNSUPPORTED is the right answer; for an alert it always
- * may be. */
-static void grant(struct pal_tls *tls, enum pal_status status, uint16_t version)
+/* is_of: the version, which has no such thing as was asked for. */
+static bool is_of(struct pal_tls *tls, uint16_t version)
 {
     struct pal_tls_info info;
-    if (status == PAL_UNSUPPORTED && (version == 0 || (tls_info(tls, &info) == PAL_OK && info.version == version))) {
-        shim_granted();
-    }
+    return tls_info(tls, &info) == PAL_OK && info.version == version;
 }
+
+/* ---- control -------------------------------------------------------------------------------------------------------
+ */
 
 static enum pal_status tls_update_keys(struct pal_tls *tls, struct pal_token *out, bool request_peer)
 {
@@ -337,7 +347,7 @@ static enum pal_status tls_update_keys(struct pal_tls *tls, struct pal_token *ou
     }
     shim_text_add(begin(tls, "tls.update-keys"), " request-peer=%s", request_peer ? "yes" : "no");
     enum pal_status status = give(tls, out);
-    grant(tls, status, PAL_TLS_1_2);
+    grant(status == PAL_UNSUPPORTED && is_of(tls, PAL_TLS_1_2));
     return status;
 }
 
@@ -348,7 +358,7 @@ static enum pal_status tls_renegotiate(struct pal_tls *tls, struct pal_token *ou
     }
     (void)begin(tls, "tls.renegotiate");
     enum pal_status status = give(tls, out);
-    grant(tls, status, PAL_TLS_1_3);
+    grant(status == PAL_UNSUPPORTED && is_of(tls, PAL_TLS_1_3));
     return status;
 }
 
@@ -359,7 +369,7 @@ static enum pal_status tls_alert(struct pal_tls *tls, struct pal_token *out, uin
     }
     shim_text_add(begin(tls, "tls.alert"), " description=%u", description);
     enum pal_status status = give(tls, out);
-    grant(tls, status, 0);
+    grant(status == PAL_UNSUPPORTED); /* for any alert it may be the right answer */
     tls->final = status == PAL_OK ? PAL_BAD_STATE : tls->final;
     return status;
 }

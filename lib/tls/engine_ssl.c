@@ -402,7 +402,7 @@ enum tls_event tls_engine_discard(struct tls_engine *engine, size_t len)
     size_t all = tls_engine_unread(engine);
     size_t left = all - len;
     uint8_t *copy = NULL;
-    bool ok;
+    bool whole;
 
     if (left > 0) {
         copy = engine->env->alloc(engine->env->context, all);
@@ -411,11 +411,11 @@ enum tls_event tls_engine_discard(struct tls_engine *engine, size_t len)
         }
     }
     begin(engine);
-    ok = left == 0 || BIO_read(engine->in, copy, (int)all) == (int)all;
-    ok = ok && BIO_reset(engine->in) == 1;
-    ok = ok && (left == 0 || BIO_write(engine->in, copy, (int)left) == (int)left);
+    whole = left == 0 || BIO_read(engine->in, copy, (int)all) == (int)all;
+    whole = whole && BIO_reset(engine->in) == 1;
+    whole = whole && (left == 0 || BIO_write(engine->in, copy, (int)left) == (int)left);
     engine->env->free(engine->env->context, copy);
-    return tls_leave(ok ? TLS_DONE : TLS_NO_MEMORY);
+    return tls_leave(whole ? TLS_DONE : TLS_NO_MEMORY);
 }
 
 size_t tls_engine_produced(const struct tls_engine *engine)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A paldiff shim for .NET: IncrementalHash and AesGcm, Socket, SslStream. It speaks the protocol of ../PROTOCOL.md.
-// It is also compiled by Mono, which lacks some of that: what is there is found out by trying, when it starts.
+// It is compiled and run by Mono as well, which lacks some of that: what is there is found out by trying, when it starts.
+// UNTESTED, for want of a .NET to try it: aead, the way `packets` of send, and TlsNet.cs.
 
 using System;
 using System.Collections.Generic;

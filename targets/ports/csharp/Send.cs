@@ -20,12 +20,8 @@ sealed class Send : Area
 
     public override IEnumerable<string> Offers()
     {
-        var ways = new List<string> { "send.sequential", "send.copied", "send.gathered", "send.auto" };
-        if (Works(TryPackets))
-        {
-            ways.Add("send.packets");
-        }
-        return ways;
+        var ways = new[] { "send.sequential", "send.copied", "send.gathered", "send.auto" };
+        return Works(TryPackets) ? ways.Append("send.packets") : ways;
     }
 
     public override void Reset()
@@ -88,7 +84,6 @@ sealed class Send : Area
 
     static SocketError SendRun(Socket socket, string way, List<byte[]> run, ref long sent)
     {
-        SocketError error = SocketError.Success;
         if (way == "copied" || (way == "auto" && run.Sum(part => part.Length) <= SmallTotal))
         {
             return SendAll(socket, new[] { run.SelectMany(part => part).ToArray() }, ref sent);
@@ -97,6 +92,7 @@ sealed class Send : Area
         {
             return SendAll(socket, run, ref sent);
         }
+        SocketError error = SocketError.Success;
         for (int i = 0; error == SocketError.Success && i < run.Count; i++)
         {
             error = SendAll(socket, new[] { run[i] }, ref sent);
@@ -141,10 +137,6 @@ sealed class Send : Area
     static SocketError SendList(Socket socket, string way, List<Segment> list, ref long sent)
     {
         SocketError error = SocketError.Success;
-        if (way == "packets")
-        {
-            return SendPackets(socket, list, ref sent);
-        }
         for (int at = 0; error == SocketError.Success && at < list.Count;)
         {
             List<byte[]> run = list.Skip(at).TakeWhile(part => part.Bytes != null).Select(part => part.Bytes).ToList();
@@ -170,7 +162,7 @@ sealed class Send : Area
         }
     }
 
-    string Give(Call call)
+    string List(Call call)
     {
         var list = new List<Segment>();
         bool truncated = false;
@@ -182,7 +174,8 @@ sealed class Send : Area
         Socket socket = sockets[call["id"]];
         socket.Blocking = call["blocking"] != "no";
         long sent = 0;
-        SocketError error = SendList(socket, call["way"], list, ref sent);
+        string way = call["way"];
+        SocketError error = way == "packets" ? SendPackets(socket, list, ref sent) : SendList(socket, way, list, ref sent);
         return Answer(error, truncated, sent);
     }
 
@@ -194,7 +187,7 @@ sealed class Send : Area
                 sockets[call["id"]] = Connect(call.Number("port"), call.Number("sndbuf"));
                 return "ok";
             case "list":
-                return Give(call);
+                return List(call);
             case "close":
                 sockets[call["id"]].Dispose();
                 sockets.Remove(call["id"]);

@@ -40,16 +40,15 @@ func (s *segment) copyFile(to io.Writer) (int64, error) {
 	return n, err
 }
 
-// sequential writes segment by segment; files through memory.
-func sequential(conn *net.TCPConn, list []segment) (sent int64, err error) {
-	plain := struct{ io.Writer }{conn} // hides ReadFrom, which is sendfile
+// writeAll writes segment by segment.
+func writeAll(to io.Writer, list []segment) (sent int64, err error) {
 	for i := 0; err == nil && i < len(list); i++ {
 		var n int64
 		if list[i].file != nil {
-			n, err = list[i].copyFile(plain)
+			n, err = list[i].copyFile(to)
 		} else {
 			var written int
-			written, err = conn.Write(list[i].bytes)
+			written, err = to.Write(list[i].bytes)
 			n = int64(written)
 		}
 		sent += n
@@ -57,13 +56,19 @@ func sequential(conn *net.TCPConn, list []segment) (sent int64, err error) {
 	return sent, err
 }
 
+// sequential: files go through memory, as a Writer without ReadFrom has no sendfile.
+func sequential(conn *net.TCPConn, list []segment) (int64, error) {
+	return writeAll(struct{ io.Writer }{conn}, list)
+}
+
 func copied(conn *net.TCPConn, list []segment) (int64, error) {
-	var all [][]byte
-	for _, s := range list {
-		all = append(all, s.bytes)
+	var all bytes.Buffer
+	_, short := writeAll(&all, list)
+	n, err := all.WriteTo(conn)
+	if err == nil {
+		err = short
 	}
-	n, err := conn.Write(bytes.Join(all, nil))
-	return int64(n), err
+	return n, err
 }
 
 // gathered sends runs of bytes by writev, and files between them by sendfile.
@@ -92,20 +97,8 @@ func gathered(conn *net.TCPConn, list []segment) (sent int64, err error) {
 
 // buffered is what Go programs do: small writes are joined, large ones and files pass by.
 func buffered(conn *net.TCPConn, list []segment) (int64, error) {
-	var accepted int64
-	var err error
 	writer := bufio.NewWriter(conn)
-	for i := 0; err == nil && i < len(list); i++ {
-		var n int64
-		if list[i].file != nil {
-			n, err = list[i].copyFile(writer)
-		} else {
-			var written int
-			written, err = writer.Write(list[i].bytes)
-			n = int64(written)
-		}
-		accepted += n
-	}
+	accepted, err := writeAll(writer, list)
 	if failed := writer.Flush(); failed != nil {
 		err = failed
 	}

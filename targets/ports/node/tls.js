@@ -58,7 +58,7 @@ const decrypt = live(async (connection, call) => {
   const { status, token } = await connection.quiet();
   const plain = Buffer.concat(connection.plain.splice(0));
   if (status !== 'ok' || connection.ended) {
-    return { status: connection.ended ? 'closed' : status, plain, token };
+    return { status: status !== 'ok' ? status : 'closed', plain, token };
   }
   // What a TLS 1.2 connection says because of what it read, and goes on, is a handshake that the peer asked for.
   const again = token.length > 0 && connection.socket.getProtocol() === 'TLSv1.2';
