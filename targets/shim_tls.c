@@ -307,7 +307,10 @@ static enum pal_status tls_info(struct pal_tls *tls, struct pal_tls_info *out)
         return PAL_BAD_ARGUMENT;
     }
     (void)begin(tls, "tls.info");
-    if (!shim_ask(&status, &answer) || status != PAL_OK) {
+    if (!shim_ask(&status, &answer)) {
+        return PAL_UNSUPPORTED;
+    }
+    if (status != PAL_OK) {
         return status;
     }
     struct pal_tls_info info = {.alert_sent = alert_of("alert-sent"), .alert_received = alert_of("alert-received")};
