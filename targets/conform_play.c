@@ -333,16 +333,17 @@ void conform_settle(struct conform *conform)
 
 void conform_command(char out[HINT_MAX], const struct conform *conform, const char *input)
 {
-    char more[HINT_MAX] = "";
+    char words[HINT_MAX] = "";
     const struct conform_source *source = &conform->source;
-    if (input != NULL) {
-        hint_add(more, "", hint_path(input));
+    if (source->shim != NULL) {
+        (void)hint_command(out, hint_shim(words, source->shim), NULL, NULL, input, NULL);
+        return;
     }
-    const char *verb = source->shim != NULL ? "conform --shim"
-                       : source->process    ? "conform --as-process --port"
-                                            : "conform --port";
-    (void)hint_command(out, verb, NULL, NULL, source->shim != NULL ? source->shim : source->file,
-                       input != NULL ? more : NULL);
+    if (input != NULL) {
+        hint_add(words, "", hint_path(input));
+    }
+    (void)hint_command(out, source->process ? "conform --as-process --port" : "conform --port", NULL, NULL,
+                       source->file, input != NULL ? words : NULL);
 }
 
 size_t conform_count(const struct conform *conform, enum conform_outcome outcome)

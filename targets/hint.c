@@ -50,9 +50,18 @@ const char *hint_command(char out[HINT_MAX], const char *verb, const char *mutan
     if (target != NULL) {
         hint_add(out, " --target ", target);
     }
-    hint_add(out, " ", hint_path(path));
+    if (path != NULL) {
+        hint_add(out, " ", hint_path(path));
+    }
     if (more != NULL) {
         add(out, " ", more);
     }
+    return out;
+}
+
+const char *hint_shim(char out[HINT_MAX], const char *command)
+{
+    out[0] = '\0';
+    hint_add(out, "conform --shim ", command);
     return out;
 }

@@ -16,9 +16,10 @@ const char *hint_path(const char *path);
  * out. */
 void hint_add(char out[HINT_MAX], const char *before, const char *word);
 
-/* hint_command: "ci/run paldiff VERB [--mutant M] [--target T] PATH [MORE]", or with what $PALDIFF_COMMAND says in
- * front. `mutant`, `target` and `more` may be NULL. Returns `out`. */
+/* hint_command: "ci/run paldiff VERB [--mutant M] [--target T] [PATH] [MORE]", or with what $PALDIFF_COMMAND says in
+ * front. All but `verb` may be NULL. Returns `out`. hint_shim: "conform --shim COMMAND", a verb. */
 const char *hint_command(char out[HINT_MAX], const char *verb, const char *mutant, const char *target, const char *path,
                          const char *more);
+const char *hint_shim(char out[HINT_MAX], const char *command);
 
 #endif

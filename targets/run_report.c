@@ -48,10 +48,9 @@ void run_report_table(FILE *out, const struct run *run)
 static void replay_command(char out[HINT_MAX], const struct run *run, const struct run_job *job)
 {
     out[0] = '\0';
-    char input[HINT_MAX] = "";
+    char verb[HINT_MAX];
     if (job->finding.file[0] != '\0' && run->options.shim != NULL) {
-        hint_add(input, "", hint_path(job->finding.file));
-        (void)hint_command(out, "conform --shim", NULL, NULL, run->options.shim, input);
+        (void)hint_command(out, hint_shim(verb, run->options.shim), NULL, NULL, job->finding.file, NULL);
     } else if (job->finding.file[0] != '\0') {
         (void)hint_command(out, "replay", run->options.mutant, NULL, job->finding.file, NULL);
     }
