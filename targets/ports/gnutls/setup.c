@@ -5,6 +5,7 @@
 
 #include <gnutls/x509.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #define CHAIN_MAX 8u
