@@ -22,6 +22,7 @@
 #define IN_FLIGHT_MAX 16384u
 #define STREAM_LEN 32768u             /* of a list, at least, so that writes are short */
 #define STREAM_LEN_LARGE (4 * 32768u) /* with a send buffer of the system's choice */
+#define UNIT_MAX 32768u               /* the longest file becomes 32 MB, which a process under a guard may write */
 #define LISTS_PER_LINE 2u             /* so that the second one meets what the first one left behind */
 #define LATE_MS 50                    /* longer than TCP delays bytes or acknowledgements */
 #define CLOSE_MS 1000
@@ -118,6 +119,9 @@ static void tell_close(struct pull_line *line)
 {
     static struct shim_words answer;
     enum pal_status status;
+    if (door.asked != NULL) { /* another connection's: its answer would be taken for this one */
+        pull_give_up(door.asked);
+    }
     (void)line_call("send.close", line);
     if (shim_ask(&status, &answer) && status != PAL_OK) {
         shim_fail(SHIM_GARBLED, "send.close: %s", pal_status_name(status));
@@ -176,7 +180,8 @@ static size_t unit_of(const struct pal_send *send)
     const struct transport *socket = world->transport;
     size_t stream_len = send->line->large ? STREAM_LEN_LARGE : STREAM_LEN;
     bool slow = socket->space != TRANSPORT_NEVER || socket->per_call > 0 || socket->fail_at != TRANSPORT_NEVER;
-    return slow && send->total > 0 && send->total < stream_len ? stream_len / send->total : 1;
+    size_t unit = slow && send->total > 0 && send->total < stream_len ? stream_len / send->total : 1;
+    return unit < UNIT_MAX ? unit : UNIT_MAX;
 }
 
 static void expand(struct pal_send *send)
