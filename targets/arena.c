@@ -83,9 +83,9 @@ void arena_reset(struct arena *arena)
     }
 }
 
-/* write_words: FENCE_BYTE, into memory that stays poisoned. Volatile, or it becomes a call of memset, which ASan
+/* write_fence: FENCE_BYTE, into memory that stays poisoned. Volatile, or it becomes a call of memset, which ASan
  * watches. */
-PALDIFF_LOOKS_ANYWHERE static void write_words(uint8_t *from, const uint8_t *end)
+PALDIFF_LOOKS_ANYWHERE static void write_fence(uint8_t *from, const uint8_t *end)
 {
     for (; from < end; from += sizeof(uint64_t)) {
         *(volatile uint64_t *)(void *)from = 0x0101010101010101u * FENCE_BYTE;
@@ -105,8 +105,8 @@ static uint8_t *take(struct arena *arena, size_t len)
     uint8_t *piece = guarded != NULL ? guarded : arena->memory + arena->used;
     uint8_t *data = piece + ARENA_FENCE;
     arena->used += whole;
-    write_words(piece, data);
-    write_words(data + len / PIECE_ALIGN * PIECE_ALIGN, data + rounded + ARENA_FENCE);
+    write_fence(piece, data);
+    write_fence(data + len / PIECE_ALIGN * PIECE_ALIGN, data + rounded + ARENA_FENCE);
     poison_clear(data, len); /* all else is poisoned already */
     return data;
 }

@@ -140,8 +140,10 @@ int conform_waivers_read(struct conform_waivers *out, const char *path, const ch
 struct conform_waiver *conform_waiver_of(struct conform_waivers *waivers, const char *rule);
 /* conform_waivers_unused: EXIT_USAGE, with a line on stderr for each that nobody asked for. */
 int conform_waivers_unused(const struct conform_waivers *waivers);
-/* conform_is_day: 2026-12-31. */
+/* conform_is_day: 2026-12-31. conform_today: the present day (UTC), so written; returns `out`. */
+#define CONFORM_DAY_MAX 16u
 bool conform_is_day(const char *text);
+const char *conform_today(char out[CONFORM_DAY_MAX]);
 
 struct conform;
 

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define LINE_MAX_LEN 512
 
@@ -22,6 +23,14 @@ bool conform_is_day(const char *text)
         }
     }
     return text[sizeof(form) - 1] == '\0';
+}
+
+const char *conform_today(char out[CONFORM_DAY_MAX])
+{
+    time_t now = time(NULL);
+    struct tm day;
+    (void)strftime(out, CONFORM_DAY_MAX, "%Y-%m-%d", gmtime_r(&now, &day));
+    return out;
 }
 
 /* is_rule: one of rules.def, or of the port as a whole. */

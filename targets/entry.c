@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * entry.c: the fuzz engine's way into a target; compiled once per target with -DPALDIFF_TARGET=<name>.
  * Options of its own start with two dashes, which libFuzzer leaves alone: --mutant=NAME plants a bug, --shim=COMMAND
- * has another process answer (shim.h), --stats-fd=N names an open file with room for struct stats, where the counts are
- * kept. Other engines take every argument for a file: there PALDIFF_MUTANT=NAME plants the bug, and
- * PALDIFF_SHIM=COMMAND names the process.
+ * has another process answer (shim.h), --waive=RULE leaves a rule of such a port unjudged, --stats-fd=N names an open
+ * file with room for struct stats, where the counts are kept. Other engines take every argument for a file: there
+ * PALDIFF_MUTANT=NAME plants the bug, and PALDIFF_SHIM=COMMAND names the process.
  */
 #include "harness.h"
 #include "scope.h"
@@ -24,16 +24,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 /* The engine gives no place to keep it. */
 static struct stage stage;
 static struct stats *stats; /* NULL if nobody asked for them */
+static bool waived[NUM_RULES];
 
 /* Somebody else's port, where one is linked in: it stands in for the reference. */
 __attribute__((weak)) extern pal_port_get_fn pal_port_get;
 
-/* judge_less: what the port cannot show is not judged. */
+/* judge_less: what the port cannot show is not judged, nor what is waived. */
 static void judge_less(const struct target *target, const struct pal_port *port, bool process)
 {
     const struct scope scope = scope_of(port, process);
     for (size_t r = 0; r < NUM_RULES; r++) {
-        stage.binds[r] = stage.binds[r] && scope_excuse(&scope, target, r) == NULL;
+        stage.binds[r] = stage.binds[r] && !waived[r] && scope_excuse(&scope, target, r) == NULL;
     }
     if (process) {
         stage.rehearse = shim_rehearse;
@@ -66,6 +67,20 @@ static bool open_stage(const struct target *target, const struct pal_port *mutan
     bool good = stage_init_port(&stage, target, port);
     judge_less(target, port, shim != NULL);
     return good;
+}
+
+/* waive: a rule is not judged; false, with a line on stderr, when there is none of that name. A rule of the port as a
+ * whole is nothing to a fuzz program. */
+static bool waive(const char *id)
+{
+    const struct rule *rule = rule_find(id);
+    if (rule != NULL) {
+        waived[rule - rules] = true;
+    } else if (strncmp(id, "port.", strlen("port.")) != 0) {
+        (void)fprintf(stderr, "paldiff: there is no rule %s\n", id);
+        return false;
+    }
+    return true;
 }
 
 static bool share_stats(const char *fd)
@@ -129,6 +144,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         }
         if (strncmp((*argv)[i], "--shim=", strlen("--shim=")) == 0) {
             shim = (*argv)[i] + strlen("--shim=");
+        }
+        if (strncmp((*argv)[i], "--waive=", strlen("--waive=")) == 0 && !waive((*argv)[i] + strlen("--waive="))) {
+            exit(EXIT_USAGE);
         }
         if (strncmp((*argv)[i], "--stats-fd=", strlen("--stats-fd=")) == 0 &&
             !share_stats((*argv)[i] + strlen("--stats-fd="))) {

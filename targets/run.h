@@ -12,6 +12,7 @@
 
 #define RUN_BUILDS_MAX 8u
 #define RUN_PATH_MAX 4096u
+#define RUN_WAIVED_MAX 64u
 #define RUN_LINE_MAX 4096u
 #define RUN_TEXT_MAX 512u
 #define RUN_DETAILS_MAX 8u
@@ -24,7 +25,8 @@ struct run_options {
     uint64_t total_seconds; /* of the whole run, which `seconds` is worked out from; 0: `seconds` was given */
     uint64_t at_once;       /* 0: as many as there are processors, and one worker a job */
     const char *mutant;
-    const char *shim; /* a command: the port under test answers through the process door; NULL: the reference */
+    const char *shim;    /* a command: the port under test answers through the process door; NULL: the reference */
+    const char *waivers; /* NULL: none; only with `shim` */
     const char *corpus;
     const char *report;
     const char *junit; /* NULL: none; so for sarif */
@@ -94,6 +96,8 @@ struct run_job {
 struct run {
     struct run_options options;
     char report[RUN_PATH_MAX]; /* absolute */
+    size_t num_waived;
+    char waived[RUN_WAIVED_MAX][64]; /* ids of rules that are not judged */
     size_t num_builds;
     struct run_build builds[RUN_BUILDS_MAX];
     size_t num_jobs;
@@ -113,6 +117,10 @@ __attribute__((format(printf, 2, 3))) bool run_path(char out[RUN_PATH_MAX], cons
 bool run_make_dir(const char *path);
 /* run_remove_dir: with what is in it. */
 void run_remove_dir(const char *path);
+
+/* run_check: the options, and the targets that are named; fills run->waived. EXIT_HELD, or another exit code with a
+ * line on stderr. */
+int run_check(struct run *run, char **names, size_t num_names);
 
 /* run_find_builds: the builds named, or, if `num` is 0, asan and msan beside the one this program is from; fills
  * run->builds. EXIT_HELD, or EXIT_SUITE with a line on stderr. */

@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ARGUMENTS_MAX 64u
+#define ARGUMENTS_MAX 128u
 #define ARGUMENT_MAX (RUN_PATH_MAX + 64u)
 #define ENGINE_EXIT 77 /* libFuzzer's own for a finding; the sanitizers get the same */
 
@@ -149,6 +149,9 @@ static void fill_arguments(struct arguments *arguments, const struct run *run, c
     if (run->options.shim != NULL && getcwd(here, sizeof(here)) != NULL) { /* the child has a folder of its own */
         hint_add(change, "cd ", here);
         add(arguments, "--shim=%s && %s", change, run->options.shim);
+    }
+    for (size_t i = 0; i < run->num_waived; i++) {
+        add(arguments, "--waive=%s", run->waived[i]);
     }
     if (stats >= 0) {
         add(arguments, "--stats-fd=%d", stats);

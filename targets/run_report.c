@@ -69,6 +69,9 @@ static void under_sanitizer(FILE *out, const struct run *run, const struct run_j
         if (run->options.shim != NULL) {
             hint_add(command, " --shim=", run->options.shim);
         }
+        for (size_t w = 0; w < run->num_waived; w++) {
+            hint_add(command, " --waive=", run->waived[w]);
+        }
         hint_add(command, " ", hint_path(job->finding.file));
         (void)fprintf(out, "  under %s: %s\n", job->build->sanitizer, command);
     }
@@ -261,6 +264,10 @@ struct cJSON *run_report_json(const struct run *run)
     add_number(report, "exit_code", run->exit_code);
     add_number(report, "seed", (double)run->options.seed);
     add_text(report, "mutant", run->options.mutant);
+    struct cJSON *waived = cJSON_AddArrayToObject(report, "waived");
+    for (size_t i = 0; i < run->num_waived; i++) {
+        (void)cJSON_AddItemToArray(waived, cJSON_CreateString(run->waived[i]));
+    }
     struct cJSON *rows = cJSON_AddArrayToObject(report, "targets");
     for (size_t i = 0; i < run->num_jobs; i++) {
         (void)cJSON_AddItemToArray(rows, job_json(run, &run->jobs[i]));

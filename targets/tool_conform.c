@@ -290,15 +290,13 @@ int tool_conform(int argc, char **argv)
         .doc = "Holds somebody else's port against the contract. With inputs, plays just those. "
                "Example: paldiff conform --port ./libmyport.so --level core"};
     static struct conform conform;
-    static char today[16];
+    static char today[CONFORM_DAY_MAX];
     struct options options = {.report = "paldiff-conform",
                               .level = LEVEL_FULL,
                               .seed = 1,
                               .generate = UINT64_MAX,
                               .seconds = strcmp(PALDIFF_SANITIZER, "none") == 0 ? 5 : 25,
                               .megabytes = 2048};
-    time_t now = time(NULL);
-    struct tm day;
     int first = tool_parse(&argp, argc, argv, &options);
     if (options.pages != NULL) {
         return conform_write_pages(options.pages) ? EXIT_HELD : EXIT_SUITE;
@@ -313,14 +311,13 @@ int tool_conform(int argc, char **argv)
     if (options.port != NULL && file == NULL) {
         return tool_usage("%s cannot be read: %s", options.port, strerror(errno));
     }
-    (void)strftime(today, sizeof(today), "%Y-%m-%d", gmtime_r(&now, &day));
     name_tool();
     conform.source = (struct conform_source){file, options.shim, options.shim != NULL || options.as_process};
     conform.limits = (struct conform_limits){(unsigned)options.seconds, (unsigned)options.megabytes};
     conform.level = options.level;
     conform.seed = options.seed;
     conform.generate = options.generate;
-    conform.today = options.today != NULL ? options.today : today;
+    conform.today = options.today != NULL ? options.today : conform_today(today);
     conform.note = kill_shared(sizeof(*conform.note));
     int result = conform.note != NULL && run_path(conform.report, "%s", options.report) ? EXIT_HELD : EXIT_SUITE;
     if (result == EXIT_HELD && first < argc) {

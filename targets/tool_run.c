@@ -32,6 +32,7 @@ enum {
     KEY_AT_ONCE = 'j',
     KEY_MUTANT = 'm',
     KEY_SHIM = 'p',
+    KEY_WAIVERS = 'w',
     KEY_CORPUS = 'c',
     KEY_FROM_EMPTY = 'e',
     KEY_REPORT = 'o',
@@ -114,6 +115,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_SHIM:
         options->shim = argument;
         return 0;
+    case KEY_WAIVERS:
+        options->waivers = argument;
+        return 0;
     case KEY_CORPUS:
         options->corpus = argument;
         return 0;
@@ -148,36 +152,6 @@ static uint32_t child_seed(uint64_t seed, const char *target, const char *label)
         hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
     }
     return (uint32_t)((hash ^ (hash >> 32)) % 2147483646u) + 1;
-}
-
-/* check_names: the targets and the mutant that are named. */
-static int check_names(const struct run_options *options, char **names, size_t num_names)
-{
-    const struct mutant *mutant = options->mutant != NULL ? mutant_find(options->mutant) : NULL;
-    if (options->mutant != NULL && mutant == NULL) {
-        return tool_usage("there is no mutant %s; `paldiff mutants --list` names them", options->mutant);
-    }
-    for (size_t i = 0; i < num_names; i++) {
-        if (target_find(names[i]) == NULL) {
-            return tool_usage("there is no target %s; `paldiff list` names them", names[i]);
-        }
-        if (mutant != NULL && strcmp(mutant->area, names[i]) != 0) {
-            return tool_usage("the mutant %s is target %s's, not %s's", mutant->name, mutant->area, names[i]);
-        }
-    }
-    if (options->shim != NULL && (options->mutant != NULL || num_names == 0)) {
-        return tool_usage("--shim needs the targets that the shim has, and takes no --mutant");
-    }
-    if (options->seconds > 0 && options->total_seconds > 0) {
-        return tool_usage("--seconds is for each run, --total-seconds for all of them: give one");
-    }
-    if (options->from_empty && options->corpus != NULL) {
-        return tool_usage("--corpus cannot be had with --from-empty or --mutant, which start from nothing");
-    }
-    if (options->corpus != NULL && access(options->corpus, W_OK | X_OK) != 0) {
-        return tool_usage("--corpus %s is no folder that can be written to", options->corpus);
-    }
-    return EXIT_HELD;
 }
 
 /* is_wanted: one of the targets that are named, else the mutant's, else any. */
@@ -460,6 +434,8 @@ int tool_run(int argc, char **argv)
          0},
         {"mutant", KEY_MUTANT, "NAME", 0, "plant a bug, in its target, and start from nothing", 0},
         {"shim", KEY_SHIM, "COMMAND", 0, "the port under test: see `paldiff conform --help`", 0},
+        {"waivers", KEY_WAIVERS, "FILE", 0, "rules that are not judged, with --shim: as `paldiff conform` reads them",
+         0},
         {"corpus", KEY_CORPUS, "DIR", 0, "DIR/TARGET has more inputs, and keeps new ones", 0},
         {"from-empty", KEY_FROM_EMPTY, NULL, 0, "start without seeds", 0},
         {"report", KEY_REPORT, "DIR", 0, "for fuzz.json, crashes and logs (build/report)", 0},
@@ -488,7 +464,7 @@ int tool_run(int argc, char **argv)
     run.options.from_empty = run.options.from_empty || run.options.mutant != NULL;
     char **names = argv + first;
     size_t num_names = (size_t)(num_own - first);
-    int result = check_names(&run.options, names, num_names);
+    int result = run_check(&run, names, num_names);
     result = result == EXIT_HELD ? check_engine_args(run.options.engine_args) : result;
     result = result == EXIT_HELD ? run_find_builds(&run, asked.num_builds, asked.builds) : result;
     result = result == EXIT_HELD ? make_jobs(&run, names, num_names) : result;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { HEADER = 5, SUM = 16, TRAILER = SUM + 1, PLAIN_MAX = 16384, BODY_MAX = PLAIN_MAX + 256, READ_MAX = 2048 };
+enum { HEADER = 5, SUM = 16, TRAILER = SUM + 1, PLAIN_MAX = 16384, BODY_MAX = PLAIN_MAX + 256 };
 enum { TYPE_ALERT = 21, TYPE_HANDSHAKE = 22, TYPE_DATA = 23 };
 enum { ALERT_CLOSE = 0, ALERT_BAD_RECORD = 20, ALERT_OVERFLOW = 22, KEY_UPDATE = 24 };
 
@@ -81,8 +81,7 @@ static bool put_alert(struct tls_engine *engine, uint8_t level, uint8_t descript
 {
     const uint8_t body[2] = {level, description};
 
-    if (level == 2)
-        engine->alert_sent = description;
+    engine->alert_sent = level == 2 ? description : engine->alert_sent;
     return put_record(engine, TYPE_ALERT, (struct pal_view){body, 2});
 }
 
@@ -115,7 +114,6 @@ static bool deliver(struct tls_engine *engine, size_t num_chunks)
 
     while (ok && rest.len > 0) {
         struct pal_view bytes = {rest.data, num_chunks > 1 && chunk > 0 ? chunk : rest.len};
-
         num_chunks -= num_chunks > 1 ? 1 : 0;
         ok = engine->transport.write != NULL ? engine->transport.write(engine->transport.context, bytes)
                                              : tls_queue_append(engine->env, &engine->out, bytes);
@@ -166,50 +164,22 @@ static enum tls_event begin(struct tls_engine *engine, enum scripted_call call, 
 
 /* ---- input ----------------------------------------------------------------------------------------------------- */
 
-/* copy_in: up to `cap` bytes more of the record, by way of `bytes`. False when there is no memory. */
-static bool copy_in(struct tls_engine *engine, uint8_t *bytes, size_t cap)
-{
-    size_t count = engine->transport.read(engine->transport.context, bytes, cap);
-
-    return tls_queue_append(engine->env, &engine->record, (struct pal_view){bytes, count});
-}
-
-/* Apart, so that only who needs it has room on the stack for it. */
-__attribute__((noinline)) static bool copy_much_in(struct tls_engine *engine, size_t cap)
-{
-    uint8_t bytes[READ_MAX];
-
-    return copy_in(engine, bytes, cap < sizeof(bytes) ? cap : sizeof(bytes));
-}
-
-static bool read_in(struct tls_engine *engine, size_t cap)
-{
-    struct pal_view in = tls_queue_view(&engine->in);
-    uint8_t header[HEADER];
-
-    if (engine->transport.read != NULL)
-        return cap <= HEADER ? copy_in(engine, header, cap) : copy_much_in(engine, cap);
-    cap = cap < READ_MAX ? cap : READ_MAX;
-    in.len = in.len < cap ? in.len : cap;
-    if (!tls_queue_append(engine->env, &engine->record, in))
-        return false;
-    tls_queue_drop(&engine->in, in.len);
-    return true;
-}
-
 /* fill: `len` bytes of the record at hand. TLS_WANT_READ keeps what came. */
 static enum tls_event fill(struct tls_engine *engine, size_t len)
 {
-    size_t have = tls_queue_view(&engine->record).len;
+    const struct tls_transport *transport = &engine->transport;
+    uint8_t bytes[2048];
 
-    while (have < len) {
-        size_t before = have;
-
-        if (!read_in(engine, len - have))
-            return TLS_NO_MEMORY;
-        have = tls_queue_view(&engine->record).len;
-        if (have == before)
+    while (tls_queue_view(&engine->record).len < len) {
+        size_t cap = len - tls_queue_view(&engine->record).len;
+        size_t count;
+        cap = cap < sizeof(bytes) ? cap : sizeof(bytes);
+        count = transport->read != NULL ? transport->read(transport->context, bytes, cap)
+                                        : queue_take(&engine->in, bytes, cap);
+        if (count == 0)
             return TLS_WANT_READ;
+        if (!tls_queue_append(engine->env, &engine->record, (struct pal_view){bytes, count}))
+            return TLS_NO_MEMORY;
     }
     return TLS_DONE;
 }

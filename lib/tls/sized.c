@@ -164,7 +164,7 @@ static enum pal_status sized_decrypt(struct pal_tls *tls, size_t *out_offset, si
     struct pal_view source = {span.data, span.len};
     size_t header = tls_engine_sizes(tls->engine).header;
     size_t offset = header < span.cap ? header : 0;
-    uint8_t *out = span.data == NULL ? NULL : span.data + offset;
+    uint8_t *out = span.data + offset;
     bool in_place = tls_queue_view(&tls->kept).len == 0;
     enum tls_event event;
     size_t count;

@@ -325,6 +325,7 @@ static enum pal_status tls_encrypt(struct pal_tls *tls, struct pal_token *out, s
 static enum pal_status tls_decrypt(struct pal_tls *tls, size_t *out_offset, size_t *out_count, uint8_t *data,
                                    size_t len, size_t cap)
 {
+    uint8_t nothing; /* stands for no memory, to which not even 0 may be added */
     size_t offset = 0;
     size_t count = 0;
     enum pal_status status;
@@ -338,7 +339,7 @@ static enum pal_status tls_decrypt(struct pal_tls *tls, size_t *out_offset, size
     if (!tls->open) {
         return PAL_BAD_STATE;
     }
-    status = tls->shape->decrypt(tls, &offset, &count, (struct tls_span){data, len, cap});
+    status = tls->shape->decrypt(tls, &offset, &count, (struct tls_span){data != NULL ? data : &nothing, len, cap});
     if (status == PAL_OK) {
         *out_offset = offset;
         *out_count = count;

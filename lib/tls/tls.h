@@ -32,7 +32,7 @@ void tls_queue_free(const struct pal_env *env, struct tls_queue *queue);
 
 /* ---- shape ------------------------------------------------------------------------------------------------------- */
 
-/* tls_span: the caller's buffer in decrypt: `len` bytes came in, `cap` >= len may be written. */
+/* tls_span: the caller's buffer in decrypt: `len` bytes came in, `cap` >= len may be written. Never NULL. */
 struct tls_span {
     uint8_t *data;
     size_t len;
