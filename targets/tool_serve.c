@@ -125,8 +125,8 @@ int tool_serve(int argc, char **argv)
         .options = rows,
         .parser = parse,
         .doc =
-            "Answers requests of the process door on standard input with a port in C: a shim in C, to compare others "
-            "with. Example: paldiff conform --shim 'paldiff serve --port ./libmyport.so'"};
+            "Answers requests of the process door on standard input with a port in C: a shim to compare others with. "
+            "Example: paldiff serve --port ./libmyport.so (as the COMMAND of paldiff conform --shim)"};
     static struct server server;
     struct options options = {0};
     char error[CONFORM_TEXT_MAX] = "";

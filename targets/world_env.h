@@ -24,7 +24,7 @@ struct world_env {
     uint32_t freed_keys;  /* since world_env_step */
     uint32_t fail_alloc;  /* the n-th allocation from now fails, once; 0 for none */
     uint32_t fail_random;
-    bool faulted; /* an allocation was refused since world_env_step */
+    bool faulted;   /* an allocation was refused since world_env_step */
     bool faultless; /* until the reset: nothing fails, whatever is armed */
     uint64_t step;
     uint64_t draws;               /* since world_env_step */

@@ -4,8 +4,8 @@
 #include "port.h"
 
 #include <gnutls/x509.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CHAIN_MAX 8u
