@@ -77,8 +77,9 @@ static void note_memory(const struct tls_world *world, const struct tls_link *li
     if (trace->facts[FACT_TAINTED] == 0 || !sound || !tls_clean(link) || spoilt || world->fail_random > 0) {
         return;
     }
+    bool by_peer = link->open && link->ends[TLS_PEER].final == PAL_BAD_STATE && status == PAL_PROTOCOL; /* its alert */
     trace->facts[FACT_MEMORY_DUE] = faulted ? 1 : 0;
-    trace->facts[FACT_MEMORY_OFF] = tls_is_fatal(status) && (status != PAL_NO_MEMORY || !faulted) ? 1 : 0;
+    trace->facts[FACT_MEMORY_OFF] = tls_is_fatal(status) && !by_peer && (status != PAL_NO_MEMORY || !faulted) ? 1 : 0;
 }
 
 /* note: after every step that called the port. */

@@ -462,7 +462,6 @@ static void two_threads_may_enlarge_the_table_at_once(void **state)
     world->pool = before;
 }
 
-/* The pool that it used is the newest, and others are looked at no more. */
 static void a_thread_ends_in_the_newest_of_several_pools(void **state)
 {
     struct world *world = *state;

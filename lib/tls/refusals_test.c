@@ -290,6 +290,14 @@ static size_t find(const struct bytes *in, const char *pattern, size_t len)
     return 0;
 }
 
+static void put(struct bytes *bytes, size_t at, uint8_t value)
+{
+    assert_true(at < bytes->len);
+    if (bytes->data != NULL) {
+        bytes->data[at] = value;
+    }
+}
+
 static void open_with(size_t engine, const struct pal_tls_identity *identity, enum pal_status want, const char *what)
 {
     struct link link;
@@ -312,9 +320,9 @@ static void keys_are_read_to_their_end_and_no_further(void **state)
     (void)state;
     bytes_add(&longer, "", 1);
     /* Where the name of the curve stands (1.2.840.10045.3.1.7), something that is none. */
-    curve.data[find(&curve, "\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07", 10)] = 4;
+    put(&curve, find(&curve, "\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07", 10), 4);
     /* The numbers of an RSA key begin with a version: a SET instead of a SEQUENCE of them. */
-    numbers.data[find(&numbers, "\x02\x01\x00\x02\x82", 5) - 4] = 0x31;
+    put(&numbers, find(&numbers, "\x02\x01\x00\x02\x82", 5) - 4, 0x31);
     for (size_t engine = 0; engine < NUM_ENGINES; engine++) {
         open_with(engine, &ec, PAL_OK, "EC key");
         open_with(engine, &rsa, PAL_OK, "RSA key");
