@@ -263,9 +263,10 @@ static enum pal_status seal(enum pal_mode mode, const struct pal_env *env, uint8
     return asked;
 }
 
-/* open: PAL_BAD_TAG wipes the output, which a shim does not have: the reference has done it, or it is done here. */
-static enum pal_status open(enum pal_mode mode, const struct pal_env *env, uint8_t *out, size_t out_cap,
-                            size_t *out_len, const struct pal_aead_job *job, struct pal_view sealed)
+/* open_sealed: PAL_BAD_TAG wipes the output, which a shim does not have: the reference has done it, or it is done here.
+ */
+static enum pal_status open_sealed(enum pal_mode mode, const struct pal_env *env, uint8_t *out, size_t out_cap,
+                                   size_t *out_len, const struct pal_aead_job *job, struct pal_view sealed)
 {
     enum pal_status asked = PAL_OK;
     const struct pal_env *quiet = enter(env);
@@ -345,7 +346,7 @@ static void drop_aead(enum pal_mode mode, const struct pal_env *env)
     static enum pal_status open_##name(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len,       \
                                        const struct pal_aead_job *job, struct pal_view sealed)                         \
     {                                                                                                                  \
-        return open(mode, env, out, out_cap, out_len, job, sealed);                                                    \
+        return open_sealed(mode, env, out, out_cap, out_len, job, sealed);                                             \
     }                                                                                                                  \
     static enum pal_status seal_fresh_##name(const struct pal_env *env, uint8_t *out, size_t out_cap, size_t *out_len, \
                                              const struct pal_aead_job *job, struct pal_view plain)                    \

@@ -233,12 +233,15 @@ static uint64_t megabytes_below(pid_t pid)
 {
     char path[64];
     uint64_t megabytes = 0;
-    int started = 0;
+    char *word = NULL;
+    size_t cap = 0;
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
     FILE *file = fopen(path, "re");
-    while (file != NULL && fscanf(file, "%d", &started) == 1) {
-        megabytes += megabytes_of(started) + megabytes_below(started);
+    while (file != NULL && getdelim(&word, &cap, ' ', file) > 0) {
+        pid_t started = (pid_t)strtol(word, NULL, 10);
+        megabytes += started > 0 ? megabytes_of(started) + megabytes_below(started) : 0;
     }
+    free(word);
     if (file != NULL) {
         (void)fclose(file);
     }

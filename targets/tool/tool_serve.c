@@ -106,7 +106,9 @@ static bool serve(struct server *server)
         } else if (strcmp(line, "scenario\n") == 0) {
             reset(server);
         } else {
-            good = sscanf(line, "calls %zu", &due) == 1;
+            char *end = line;
+            due = strncmp(line, "calls ", strlen("calls ")) == 0 ? strtoull(line + strlen("calls "), &end, 10) : 0;
+            good = due > 0 && *end == '\n';
         }
         if (due == 0) {
             good = fflush(stdout) == 0 && good;
