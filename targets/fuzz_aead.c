@@ -330,6 +330,7 @@ const struct target target_aead = {
     .worlds = crypt_worlds,
     .mutated = pal_port_openssl,
     .adopt = adopt_aead,
+    .predictable = true,
     .input_len_max = 144,
     .alarm_mutant = "aead_pointer_compare",
     .alarm_scenario = "paldiff aead 1\nseal key=0\npoke reg=0 at=3\nseal key=0\n",

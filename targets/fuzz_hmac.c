@@ -139,6 +139,7 @@ const struct target target_hmac = {
     .worlds = crypt_worlds,
     .mutated = pal_port_openssl,
     .adopt = adopt_hmac,
+    .predictable = true,
     .input_len_max = 144,
     .alarm_mutant = "hmac_pointer_compare",
     .alarm_scenario = "paldiff hmac 1\ndigest key=0\npoke reg=0 at=3\ndigest key=0\n",

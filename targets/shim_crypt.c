@@ -116,6 +116,22 @@ static void replace(uint8_t *out, size_t cap, size_t *len, struct pal_view bytes
     *len = bytes.len;
 }
 
+static struct shim_words answer;
+
+/* ask: the shim's status, and its bytes in the reference's place; `status` is the reference's, where that is to answer.
+ */
+static enum pal_status ask(enum pal_status status, uint8_t *out, size_t cap, size_t *len)
+{
+    enum pal_status asked = PAL_OK;
+    if (!shim_ask(&asked, &answer)) {
+        return status;
+    }
+    if (asked == PAL_OK) {
+        replace(out, cap, len, shim_bytes(&answer, "out"));
+    }
+    return asked;
+}
+
 /* ---- hmac ----------------------------------------------------------------------------------------------------------
  */
 
@@ -124,13 +140,10 @@ static const struct pal_hmac_ops *hmac_of(enum pal_mode mode)
     return pal_port_openssl()->hmac[mode];
 }
 
-static struct shim_words answer;
-
 static enum pal_status digest(enum pal_mode mode, const struct pal_env *env, uint8_t *out, size_t out_cap,
                               size_t *out_len, enum pal_digest alg, struct pal_view key, const struct pal_view *parts,
                               size_t num_parts)
 {
-    enum pal_status asked = PAL_OK;
     const struct pal_env *quiet = enter(env);
     enum pal_status status = hmac_of(mode)->digest(quiet, out, out_cap, out_len, alg, key, parts, num_parts);
     thread.skipping[mode] = false;
@@ -140,13 +153,7 @@ static enum pal_status digest(enum pal_mode mode, const struct pal_env *env, uin
     struct shim_text *text = begin("hmac.digest", mode);
     add_key(text, shim_digests[alg], key);
     add_parts(text, "part", parts, num_parts);
-    if (!shim_ask(&asked, &answer)) {
-        return status;
-    }
-    if (asked == PAL_OK) {
-        replace(out, out_cap, out_len, shim_bytes(&answer, "out"));
-    }
-    return asked;
+    return ask(status, out, out_cap, out_len);
 }
 
 static enum pal_status start(enum pal_mode mode, const struct pal_env *env, enum pal_digest alg, struct pal_view key)
@@ -250,17 +257,10 @@ static bool add_job(const char *call, enum pal_mode mode, const struct pal_aead_
 static enum pal_status seal(enum pal_mode mode, const struct pal_env *env, uint8_t *out, size_t out_cap,
                             size_t *out_len, const struct pal_aead_job *job, struct pal_view plain)
 {
-    enum pal_status asked = PAL_OK;
     const struct pal_env *quiet = enter(env);
     bool good = add_job("aead.seal", mode, job, true, out, plain, "plain"); /* before its text may be overwritten */
     enum pal_status status = aead_of(mode)->seal(quiet, out, out_cap, out_len, job, plain);
-    if (!good || status != PAL_OK || !shim_ask(&asked, &answer)) {
-        return status;
-    }
-    if (asked == PAL_OK) {
-        replace(out, out_cap, out_len, shim_bytes(&answer, "out"));
-    }
-    return asked;
+    return good && status == PAL_OK ? ask(status, out, out_cap, out_len) : status;
 }
 
 /* open_sealed: PAL_BAD_TAG wipes the output, which a shim does not have: the reference has done it, or it is done here.
@@ -268,17 +268,14 @@ static enum pal_status seal(enum pal_mode mode, const struct pal_env *env, uint8
 static enum pal_status open_sealed(enum pal_mode mode, const struct pal_env *env, uint8_t *out, size_t out_cap,
                                    size_t *out_len, const struct pal_aead_job *job, struct pal_view sealed)
 {
-    enum pal_status asked = PAL_OK;
     const struct pal_env *quiet = enter(env);
     bool good = add_job("aead.open", mode, job, true, out, sealed, "sealed");
     enum pal_status status = aead_of(mode)->open(quiet, out, out_cap, out_len, job, sealed);
-    if (!good || (status != PAL_OK && status != PAL_BAD_TAG) || sealed.len < job->tag_len ||
-        !shim_ask(&asked, &answer)) {
+    if (!good || (status != PAL_OK && status != PAL_BAD_TAG) || sealed.len < job->tag_len) {
         return status;
     }
-    if (asked == PAL_OK) {
-        replace(out, out_cap, out_len, shim_bytes(&answer, "out"));
-    } else if (asked == PAL_BAD_TAG && status == PAL_OK) {
+    enum pal_status asked = ask(status, out, out_cap, out_len);
+    if (asked == PAL_BAD_TAG && status == PAL_OK) {
         memset(out, 0, *out_len);
     }
     return asked;
@@ -288,7 +285,6 @@ static enum pal_status open_sealed(enum pal_mode mode, const struct pal_env *env
 static enum pal_status seal_drawn(enum pal_mode mode, const struct pal_env *env, uint8_t *out, size_t out_cap,
                                   size_t *out_len, const struct pal_aead_job *job, struct pal_view plain)
 {
-    enum pal_status asked = PAL_OK;
     const struct pal_env *quiet = enter(env);
     bool good = add_job("aead.seal", mode, job, false, out, plain, "plain");
     enum pal_status status = aead_of(mode)->seal_fresh(quiet, out, out_cap, out_len, job, plain);
@@ -296,12 +292,10 @@ static enum pal_status seal_drawn(enum pal_mode mode, const struct pal_env *env,
         return status;
     }
     shim_text_bytes(shim_call_more(), "nonce", (struct pal_view){out, PAL_NONCE_LEN});
-    if (!shim_ask(&asked, &answer)) {
-        return status;
-    }
+    size_t sealed_len = *out_len - PAL_NONCE_LEN;
+    enum pal_status asked = ask(status, out + PAL_NONCE_LEN, out_cap - PAL_NONCE_LEN, &sealed_len);
     if (asked == PAL_OK) {
-        replace(out + PAL_NONCE_LEN, out_cap - PAL_NONCE_LEN, out_len, shim_bytes(&answer, "out"));
-        *out_len += PAL_NONCE_LEN;
+        *out_len = PAL_NONCE_LEN + sealed_len;
     }
     return asked;
 }

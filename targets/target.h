@@ -44,6 +44,7 @@ struct target {
     bool (*adopt)(struct pal_port *out, const struct pal_port *from);
     bool (*lacks)(const struct pal_port *port, const struct world_spec *spec);
     const struct world_spec *own_world; /* one more, for somebody else's port: the plain way by itself; NULL: none */
+    bool predictable;                   /* what is called does not depend on bytes that only the port knows (shim.h) */
     size_t input_len_max;               /* about 8 operations of random bytes; longer inputs add time, not coverage */
     const char *alarm_mutant;           /* what a start-up self-test plants, and the scenario that must find it */
     const char *alarm_scenario;
