@@ -56,16 +56,14 @@ static enum pal_status memory_new(const struct pal_env *env, struct pal_token *o
     return PAL_OK;
 }
 
-/* Once, and from a copy: the token is the caller's to overwrite. */
-static enum pal_status memory_release(const struct pal_env *env, const struct pal_token *token)
+/* Once, and from copies: the token is the caller's to overwrite. */
+static enum pal_status memory_release(const struct pal_env *env, uint8_t *payload, struct pal_buffer rental)
 {
-    struct pal_buffer rental = token->rental;
-
     if (rental.data != NULL) {
         return env->release(env->context, &rental, false);
     }
-    if (token->payload != NULL) {
-        env->free(env->context, token->payload);
+    if (payload != NULL) {
+        env->free(env->context, payload);
     }
     return PAL_OK;
 }
@@ -101,9 +99,9 @@ enum pal_status pal_token_reserve(const struct pal_env *env, struct pal_token *t
     grown.len = token->len;
     grown.status = token->status;
     /* Refused: somebody else returned it, and may have it by now. The token stays, for its owner to find out. */
-    status = memory_release(env, token);
+    status = memory_release(env, token->payload, token->rental);
     if (status != PAL_OK) {
-        (void)memory_release(env, &grown);
+        (void)memory_release(env, grown.payload, grown.rental);
         return status;
     }
     *token = grown;
@@ -139,13 +137,14 @@ struct pal_view pal_token_view(const struct pal_token *token)
 
 enum pal_status pal_token_release(const struct pal_env *env, struct pal_token *token)
 {
-    struct pal_token old = *token;
+    uint8_t *payload = token->payload;
+    struct pal_buffer rental = token->rental;
 
-    if (old.rental.data != NULL && env->release == NULL) {
+    if (rental.data != NULL && env->release == NULL) {
         return PAL_UNSUPPORTED;
     }
-    *token = (struct pal_token){.status = old.status};
-    return memory_release(env, &old);
+    *token = (struct pal_token){.status = token->status};
+    return memory_release(env, payload, rental);
 }
 
 const struct pal_token_ops pal_token_reference = {

@@ -4,6 +4,7 @@
  */
 #include "mutants_tls.h"
 
+#include "tls/scripted.h"
 #include "token.h"
 
 #include <string.h>
@@ -102,9 +103,9 @@ void mutant_token_trailer_too_small(struct mutant_tables *tables)
 static enum pal_status second_record_lost(struct pal_tls *tls, struct pal_token *out, struct pal_view plain)
 {
     enum pal_status status = mutant_good_tls->encrypt(tls, out, plain);
-    if (status == PAL_OK && plain.len > 16384 && out->len > 16384 + 22) {
+    if (status == PAL_OK && plain.len > SCRIPTED_PLAIN_MAX && out->len > SCRIPTED_PLAIN_MAX + 22) {
         mutant_fire();
-        out->len = 16384 + 22;
+        out->len = SCRIPTED_PLAIN_MAX + 22;
     }
     return status;
 }

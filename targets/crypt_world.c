@@ -260,7 +260,9 @@ static void close(struct player *player)
         closing.number[field] = operation->fields[field].fallback;
     }
     call(world, &closing, player_step(player, 0));
-    drop(world, player_step(player, 0));
+    struct trace_step *dropping = player_step(player, 0);
+    drop(world, dropping);
+    memset(dropping, 0, sizeof(*dropping));
     player->world->trace.num_steps--;
     world->end_freed_keys += player->world->env.freed_keys;
 }

@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A fuzz program's own suite is told by PALDIFF_ASAN: it marks memory for code that is watched, and is not itself. */
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) && !defined(PALDIFF_ASAN)
 #define PALDIFF_ASAN 1
 #endif
 #if __has_feature(memory_sanitizer)
@@ -55,7 +56,7 @@
 static inline void poison_region(const void *memory, size_t len)
 {
 #if defined(PALDIFF_ASAN)
-    ASAN_POISON_MEMORY_REGION(memory, len);
+    __asan_poison_memory_region(memory, len);
 #elif defined(PALDIFF_VALGRIND)
     (void)VALGRIND_MAKE_MEM_NOACCESS(memory, len);
 #else
@@ -67,7 +68,7 @@ static inline void poison_region(const void *memory, size_t len)
 static inline void poison_clear(const void *memory, size_t len)
 {
 #if defined(PALDIFF_ASAN)
-    ASAN_UNPOISON_MEMORY_REGION(memory, len);
+    __asan_unpoison_memory_region(memory, len);
 #elif defined(PALDIFF_VALGRIND)
     (void)VALGRIND_MAKE_MEM_DEFINED(memory, len);
 #else

@@ -106,6 +106,7 @@ void stage_clean(struct stage *stage)
         world->trace.name = world->name[0] != '\0' ? world->name : world->spec->name;
         world->trace.engine = world->port->name;
         world->trace.mode = world->mode;
+        memset(world->trace.steps, 0, world->trace.num_steps * sizeof(world->trace.steps[0]));
         world->trace.num_steps = 0;
     }
 }

@@ -24,8 +24,8 @@ static void peer_put(struct token_world *world, const uint8_t *bytes, size_t len
     world->inbox = token_join(world->player.world, world->inbox, (struct pal_view){bytes, len});
 }
 
-/* peer_record: as the engine frames it: header, body, type, and a sum over number, type and
- * body, by the eight, what is left by the one. */
+/* peer_record: as the engine frames it: header, body, type, and a sum over number, type and body, by the eight, what is
+ * left by the one, each times a number of its place. */
 static void peer_record(struct token_world *world, uint8_t type, const uint8_t *body, size_t len)
 {
     uint8_t *record = arena_take_undefined(arena_of(world), HEADER + len + TRAILER);
@@ -41,10 +41,10 @@ static void peer_record(struct token_world *world, uint8_t type, const uint8_t *
     }
     for (; len - at >= sizeof(word); at += sizeof(word)) {
         memcpy(&word, body + at, sizeof(word));
-        sum = (sum ^ word) * 1099511628211u;
+        sum += (word + 1) * (2 * at + 1099511628211u);
     }
     for (; at < len; at++) {
-        sum = (sum ^ body[at]) * 1099511628211u;
+        sum += (body[at] + (uint64_t)1) * (2 * at + 1099511628211u);
     }
     record[HEADER + len] = type;
     for (size_t i = 0; i + 1 < TRAILER; i++) {

@@ -64,15 +64,27 @@ PALDIFF_LOOKS_ANYWHERE static inline uint64_t zero_bytes(uint64_t word)
     return (word - ones) & ~word & (ones << 7);
 }
 
-/* any_near: whether one of BLEED_BLOCK bytes is the pattern's in its place, which is all that most bytes are looked at.
- * Without a branch, so that a compiler takes several words at a time. */
-PALDIFF_LOOKS_ANYWHERE static bool any_near(const uint8_t *bytes, uint64_t pattern)
+/* bytes16: as many as the smallest vector registers hold, compared in one go. */
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+
+PALDIFF_LOOKS_ANYWHERE static inline bytes16 bytes16_at(const uint8_t *bytes)
 {
-    uint64_t found = 0;
-    for (size_t i = 0; i < BLEED_BLOCK; i += sizeof(found)) {
-        found |= zero_bytes(word_at(bytes + i) ^ pattern);
+    bytes16 found;
+    __builtin_memcpy(&found, bytes, sizeof(found));
+    return found;
+}
+
+/* any_near: whether one of BLEED_BLOCK bytes is the pattern's in its place, which is all that most bytes are looked at.
+ */
+PALDIFF_LOOKS_ANYWHERE static bool any_near(const uint8_t *bytes, const uint8_t pattern[RENTAL_PATTERN_LEN])
+{
+    const uint64_t words[2] = {word_at(pattern), word_at(pattern)};
+    bytes16 want = bytes16_at((const uint8_t *)words);
+    bytes16 equal = {0};
+    for (size_t i = 0; i < BLEED_BLOCK; i += sizeof(equal)) {
+        equal |= (bytes16)(bytes16_at(bytes + i) == want);
     }
-    return found != 0;
+    return (word_at((const uint8_t *)&equal) | word_at((const uint8_t *)&equal + sizeof(uint64_t))) != 0;
 }
 
 /* run: bytes of long runs that ended, and of the one at hand. */
@@ -112,7 +124,7 @@ PALDIFF_LOOKS_ANYWHERE static uint32_t runs_of(struct pal_view bytes, const uint
     struct run run = {0, 0};
     for (size_t at = 0; at < bytes.len; at += BLEED_BLOCK) {
         size_t len = bytes.len - at < BLEED_BLOCK ? bytes.len - at : BLEED_BLOCK;
-        if (len == BLEED_BLOCK && !any_near(bytes.data + at, word_at(pattern))) {
+        if (len == BLEED_BLOCK && !any_near(bytes.data + at, pattern)) {
             end_run(&run);
         } else {
             runs_in(&run, bytes.data + at, len, pattern);

@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <string.h>
 
-#define RECORD_PLAIN_MAX 16384u
 #define ROOM 64u        /* that decrypt has beyond what came in */
 #define CALLS_MAX 1024u /* in a row */
 #define ARENA_KEPT (1u << 20)
@@ -191,9 +190,9 @@ static void encrypt(struct token_world *world, size_t len, uint32_t hold, struct
     call.status = world->ops->encrypt(world->tls, &call.token, (struct pal_view){plain, len});
     world->failed = call.status != PAL_OK;
     settle(world, &call, trace);
-    note_size(world, trace, SCRIPTED_WRITE, (len + RECORD_PLAIN_MAX - 1) / RECORD_PLAIN_MAX);
+    note_size(world, trace, SCRIPTED_WRITE, (len + SCRIPTED_PLAIN_MAX - 1) / SCRIPTED_PLAIN_MAX);
     /* Records that were made before the one that failed: sized forgets them with its token, the others do not. */
-    trace->facts[FACT_TAINTED] |= world->write_fails && len > RECORD_PLAIN_MAX ? 1 : 0;
+    trace->facts[FACT_TAINTED] |= world->write_fails && len > SCRIPTED_PLAIN_MAX ? 1 : 0;
 }
 
 /* decrypt: all that waits; in place, at the start of a buffer with a little room. */
@@ -294,7 +293,7 @@ static void call_endpoint(struct token_world *world, const struct step *step, st
         encrypt(world, token_lens[number[0]], number[1], trace);
         break;
     case TOKEN_OP_ENCRYPT_LONG:
-        encrypt(world, token_lens[number[0]] + (number[2] + 1) * (size_t)RECORD_PLAIN_MAX - 1, number[1], trace);
+        encrypt(world, token_lens[number[0]] + (number[2] + 1) * SCRIPTED_PLAIN_MAX - 1, number[1], trace);
         break;
     case TOKEN_OP_HANDSHAKE:
         token_peer_send(world, (enum token_peer)number[0], 9);

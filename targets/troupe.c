@@ -17,8 +17,7 @@ struct trace_step *player_step(struct player *player, uint32_t op)
     struct trace *trace = &player->world->trace;
     assert(trace->num_steps < TRACE_STEPS_MAX);
     struct trace_step *step = &trace->steps[trace->num_steps++];
-    memset(step, 0, sizeof(*step));
-    step->op = op;
+    step->op = op; /* all else is 0: stage_clean */
     step->thread = player->thread;
     world_env_unwatch_all(&player->world->env);
     world_env_step(&player->world->env, player->cursor);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { HEADER = 5, SUM = 16, TRAILER = SUM + 1, PLAIN_MAX = 16384, BODY_MAX = PLAIN_MAX + 256 };
+enum { HEADER = 5, SUM = 16, TRAILER = SUM + 1, BODY_MAX = SCRIPTED_PLAIN_MAX + 256 };
 enum { TYPE_ALERT = 21, TYPE_HANDSHAKE = 22, TYPE_DATA = 23 };
 enum { ALERT_CLOSE = 0, ALERT_BAD_RECORD = 20, ALERT_OVERFLOW = 22, KEY_UPDATE = 24 };
 
@@ -51,16 +51,17 @@ static bool put(struct tls_engine *engine, const void *bytes, size_t len)
     return tls_queue_append(engine->env, &engine->written, (struct pal_view){bytes, len});
 }
 
+/* Each word times an odd number of its own, so that they can be summed in any order, and none can change or move. */
 static void sum_of(uint8_t out[SUM], uint64_t number, struct pal_view body)
 {
     uint64_t sum = 14695981039346656037u ^ number, word;
     size_t at = 0;
     for (; body.len - at >= sizeof(word); at += sizeof(word)) {
         memcpy(&word, body.data + at, sizeof(word));
-        sum = (sum ^ word) * 1099511628211u;
+        sum += (word + 1) * (2 * at + 1099511628211u);
     }
     for (; at < body.len; at++)
-        sum = (sum ^ body.data[at]) * 1099511628211u;
+        sum += (body.data[at] + (uint64_t)1) * (2 * at + 1099511628211u);
     for (size_t i = 0; i < SUM; i++)
         out[i] = (uint8_t)(sum >> (i % 8 * 8));
 }
@@ -69,12 +70,12 @@ static bool put_record(struct tls_engine *engine, uint8_t type, struct pal_view 
 {
     size_t len = body.len + TRAILER;
     const uint8_t header[HEADER] = {TYPE_DATA, 3, 3, (uint8_t)(len >> 8), (uint8_t)len};
-    uint8_t sum[SUM];
+    uint8_t trailer[TRAILER] = {type};
 
-    sum_of(sum, engine->sent + type, body);
+    sum_of(trailer + 1, engine->sent + type, body);
     engine->sent++;
-    return put(engine, header, HEADER) && put(engine, body.data, body.len) && put(engine, &type, 1) &&
-           put(engine, sum, SUM);
+    return tls_queue_reserve(engine->env, &engine->written, HEADER + len) && put(engine, header, HEADER) &&
+           put(engine, body.data, body.len) && put(engine, trailer, TRAILER);
 }
 
 static bool put_alert(struct tls_engine *engine, uint8_t level, uint8_t description)
@@ -452,7 +453,7 @@ enum tls_event tls_engine_info(struct tls_engine *engine, struct pal_tls_info *o
 struct tls_sizes tls_engine_sizes(const struct tls_engine *engine)
 {
     (void)engine;
-    return (struct tls_sizes){PLAIN_MAX, HEADER, TRAILER};
+    return (struct tls_sizes){SCRIPTED_PLAIN_MAX, HEADER, TRAILER};
 }
 
 enum tls_event tls_engine_export(struct tls_engine *engine, struct pal_view *out)

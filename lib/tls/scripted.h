@@ -27,7 +27,7 @@ enum scripted_flags {
 };
 
 /* scripted_step: answers the next call of its kind; steps for the other kinds keep waiting. First `emit_len` bytes of
- * body are emitted in records of at most 16384 (or raw), then `event` is answered. All output of the call is written in
+ * body are emitted in records of at most 1024 (or raw), then `event` is answered. All output of the call is written in
  * num_chunks pieces, the last one longest; 0 counts as 1. An event that is none counts as TLS_BROKEN; TLS_NO_MEMORY,
  * TLS_NO_RANDOM, TLS_BROKEN and TLS_FAILED stay for ever. TLS_DONE from SCRIPTED_READ with SCRIPTED_INSTEAD gives
  * min(plain_len, cap) bytes of plaintext. Body and plaintext are fill, fill + 1, and so on. */
@@ -42,6 +42,8 @@ struct scripted_step {
     uint32_t emit_len; /* at most SCRIPTED_EMIT_MAX is emitted */
 };
 
+/* Plaintext of one record: 4096 stands for TLS's 16384, so that writes of several records are cheap. */
+#define SCRIPTED_PLAIN_MAX ((size_t)4096)
 #define SCRIPTED_EMIT_MAX ((uint32_t)1 << 20)
 
 /* pal_port_scripted: tls only. pal_tls_config.trusted holds an array of scripted_step, copied by open(), of which a

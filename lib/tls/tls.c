@@ -8,37 +8,48 @@
 
 /* ---- queue ------------------------------------------------------------------------------------------------------- */
 
-bool tls_queue_append(const struct pal_env *env, struct tls_queue *queue, struct pal_view bytes)
+bool tls_queue_reserve(const struct pal_env *env, struct tls_queue *queue, size_t more)
 {
     size_t live = queue->len - queue->at;
     uint8_t *grown;
 
-    if (bytes.len == 0) {
+    if (more <= queue->cap - queue->len) {
         return true;
     }
-    if (queue->at > 0 && bytes.len > queue->cap - queue->len) {
+    if (queue->at > 0) {
         memmove(queue->data, queue->data + queue->at, live);
         queue->at = 0;
         queue->len = live;
     }
-    if (bytes.len > queue->cap - queue->len) {
-        if (bytes.len > SIZE_MAX / 2 - live) {
-            return false;
-        }
-        grown = env->alloc(env->context, 2 * live + bytes.len);
-        if (grown == NULL) {
-            return false;
-        }
-        if (live > 0) {
-            memcpy(grown, queue->data, live);
-        }
-        queue->len = live; /* `at` is 0: moved above */
-        if (queue->data != NULL) {
-            memset(queue->data, 0, queue->cap);
-        }
-        env->free(env->context, queue->data);
-        queue->data = grown;
-        queue->cap = 2 * live + bytes.len;
+    if (more <= queue->cap - queue->len) {
+        return true;
+    }
+    if (more > SIZE_MAX / 2 - live) {
+        return false;
+    }
+    grown = env->alloc(env->context, 2 * live + more);
+    if (grown == NULL) {
+        return false;
+    }
+    if (live > 0) {
+        memcpy(grown, queue->data, live);
+    }
+    if (queue->data != NULL) {
+        memset(queue->data, 0, queue->cap);
+    }
+    env->free(env->context, queue->data);
+    queue->data = grown;
+    queue->cap = 2 * live + more;
+    return true;
+}
+
+bool tls_queue_append(const struct pal_env *env, struct tls_queue *queue, struct pal_view bytes)
+{
+    if (bytes.len == 0) {
+        return true;
+    }
+    if (!tls_queue_reserve(env, queue, bytes.len)) {
+        return false;
     }
     memcpy(queue->data + queue->len, bytes.data, bytes.len);
     queue->len += bytes.len;

@@ -23,7 +23,9 @@ struct tls_queue {
     size_t cap;
 };
 
-/* tls_queue_append: false when there is no memory; nothing was added then. */
+/* tls_queue_reserve: room for `more` bytes in one piece. tls_queue_append: adds bytes. Both: false when there is no
+ * memory; nothing was added then. */
+bool tls_queue_reserve(const struct pal_env *env, struct tls_queue *queue, size_t more);
 bool tls_queue_append(const struct pal_env *env, struct tls_queue *queue, struct pal_view bytes);
 struct pal_view tls_queue_view(const struct tls_queue *queue);
 void tls_queue_drop(struct tls_queue *queue, size_t len);
