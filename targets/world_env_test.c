@@ -129,6 +129,20 @@ static void kept_memory_has_edges(void **state)
     assert_int_equal(__asan_address_is_poisoned(block + 20), 1);
     world_env_deinit(&world);
 }
+
+static void a_piece_has_edges(void **state)
+{
+    struct arena arena;
+    (void)state;
+    assert_true(arena_init(&arena));
+    uint8_t *piece = arena_take(&arena, 21, 1);
+    assert_null(__asan_region_is_poisoned(piece, 21));
+    assert_int_equal(__asan_address_is_poisoned(piece - 1), 1);
+    assert_int_equal(__asan_address_is_poisoned(piece + 21), 1);
+    arena_reset(&arena);
+    assert_int_equal(__asan_address_is_poisoned(piece), 1);
+    arena_deinit(&arena);
+}
 #endif
 
 static void a_rental_is_a_bucket_full_of_canary(void **state)
@@ -350,6 +364,7 @@ int main(void)
         cmocka_unit_test(kept_memory_starts_again_at_a_reset),
 #if defined(PALDIFF_ASAN)
         cmocka_unit_test(kept_memory_has_edges),
+        cmocka_unit_test(a_piece_has_edges),
 #endif
         cmocka_unit_test(a_rental_is_a_bucket_full_of_canary),
         cmocka_unit_test(only_the_live_handle_returns_a_rental),
