@@ -46,9 +46,11 @@ void judge_order(struct verdict *out, const struct evidence *evidence, uint32_t 
             if (step->facts[FACT_SEND_KIND] != SEND_QUEUED) {
                 continue;
             }
+            /* A deadline holds for the whole operation, its wait for others included; when to notice is the port's. */
+            bool timed_out = step->status == PAL_TIMED_OUT && step->facts[FACT_EXPECTED] == PAL_TIMED_OUT;
             if (step->facts[FACT_TAKEN] != 0) {
                 verdict_broken_numbers(out, world, i, "bytes sent out of turn", step->facts[FACT_TAKEN], 0);
-            } else if (step->status != PAL_WOULD_BLOCK) {
+            } else if (step->status != PAL_WOULD_BLOCK && !timed_out) {
                 verdict_broken_status(out, world, i, step->status, PAL_WOULD_BLOCK);
             } else {
                 verdict_held(out);

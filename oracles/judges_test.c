@@ -156,6 +156,13 @@ static const struct clause clauses[] = {
      {FACT_SETUPS, 2},
      false,
      true},
+    {"send.order",
+     ROLE_OTHER,
+     PAL_TIMED_OUT,
+     {KIND(QUEUED), {FACT_EXPECTED, PAL_TIMED_OUT}, UNUSED, UNUSED},
+     {FACT_EXPECTED, PAL_WOULD_BLOCK},
+     false,
+     false},
 };
 
 #define NUM_CLAUSES (sizeof(clauses) / sizeof(clauses[0]))

@@ -103,6 +103,7 @@ static void begin(struct send_world *world, const struct step *step, struct trac
     if (slot->open) {
         send_expect(world, slot);
         slot->turn = ++world->turns;
+        slot->deadline_ns = deadline;
         slot->scribbled = step->number[1] != 0;
         slot->calls_due = send_calls_due(world, slot);
         if (slot->scribbled) {
@@ -178,7 +179,9 @@ static void resume(struct send_world *world, const struct step *step, struct tra
         return;
     }
     bool queued = is_queued(world, slot);
+    bool late = world->transport.now_ns >= slot->deadline_ns;
     trace->facts[FACT_SEND_KIND] = queued ? SEND_QUEUED : SEND_RESUME;
+    trace->facts[FACT_EXPECTED] = queued ? (late ? PAL_TIMED_OUT : PAL_WOULD_BLOCK) : 0;
     trace->role = ROLE_MESSAGE;
     arm(world);
     for (int attempt = 0; attempt < 2; attempt++) {

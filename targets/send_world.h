@@ -79,6 +79,7 @@ struct send_slot {
     bool empties;
     bool files;
     uint64_t turn; /* number of its begin */
+    uint64_t deadline_ns;
     uint8_t *expected;
     size_t expected_len;
     size_t sent;
