@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define BLEED_RUN 6u
-#define BLEED_BLOCK 64u /* whole patterns */
 #define RECORD_HEADER 5u
 #define RECORD_BODY_MAX (16384u + 256u)
 
@@ -50,93 +49,53 @@ static enum token_clause clause_of(const struct world *world, const struct pal_t
     return pal_token_valid(token) ? memory_of(world, token) : TOKEN_MALFORMED;
 }
 
-PALDIFF_LOOKS_ANYWHERE static inline uint64_t word_at(const uint8_t *bytes)
-{
-    uint64_t word;
-    __builtin_memcpy(&word, bytes, sizeof(word));
-    return word;
-}
+/* pairs: of bytes, as many as the smallest vector registers hold, compared in one go. */
+typedef uint16_t pairs __attribute__((vector_size(2 * RENTAL_PATTERN_LEN)));
 
-/* zero_bytes: whether a word has one: the high bit of the first one is set, and none below it. */
-PALDIFF_LOOKS_ANYWHERE static inline uint64_t zero_bytes(uint64_t word)
+/* any_pair: whether two bytes at an even place are both the pattern's there. Without such a pair there is no run of
+ * three, and among other bytes there hardly ever is one: most of what is looked at is looked at no further. */
+PALDIFF_LOOKS_ANYWHERE static bool any_pair(struct pal_view bytes, const uint8_t pattern[RENTAL_PATTERN_LEN])
 {
-    const uint64_t ones = 0x0101010101010101u;
-    return (word - ones) & ~word & (ones << 7);
-}
-
-/* bytes16: as many as the smallest vector registers hold, compared in one go. */
-typedef uint8_t bytes16 __attribute__((vector_size(16)));
-
-PALDIFF_LOOKS_ANYWHERE static inline bytes16 bytes16_at(const uint8_t *bytes)
-{
-    bytes16 found;
-    __builtin_memcpy(&found, bytes, sizeof(found));
-    return found;
-}
-
-/* any_near: whether one of BLEED_BLOCK bytes is the pattern's in its place, which is all that most bytes are looked at.
- */
-PALDIFF_LOOKS_ANYWHERE static bool any_near(const uint8_t *bytes, const uint8_t pattern[RENTAL_PATTERN_LEN])
-{
-    const uint64_t words[2] = {word_at(pattern), word_at(pattern)};
-    bytes16 want = bytes16_at((const uint8_t *)words);
-    bytes16 equal = {0};
-    for (size_t i = 0; i < BLEED_BLOCK; i += sizeof(equal)) {
-        equal |= (bytes16)(bytes16_at(bytes + i) == want);
+    uint64_t halves[2] = {0};
+    pairs want;
+    pairs equal = {0};
+    size_t at = 0;
+    bool found = false;
+    __builtin_memcpy(&want, pattern, RENTAL_PATTERN_LEN);
+    __builtin_memcpy((uint8_t *)&want + RENTAL_PATTERN_LEN, pattern, RENTAL_PATTERN_LEN);
+    for (; bytes.len - at >= sizeof(want); at += sizeof(want)) {
+        pairs have;
+        __builtin_memcpy(&have, bytes.data + at, sizeof(have));
+        equal |= (pairs)(have == want);
     }
-    return (word_at((const uint8_t *)&equal) | word_at((const uint8_t *)&equal + sizeof(uint64_t))) != 0;
-}
-
-/* run: bytes of long runs that ended, and of the one at hand. */
-struct run {
-    uint32_t found;
-    uint32_t len;
-};
-
-PALDIFF_LOOKS_ANYWHERE static inline void end_run(struct run *run)
-{
-    run->found += run->len >= BLEED_RUN ? run->len : 0;
-    run->len = 0;
-}
-
-/* runs_in: goes on with (data, len), which begins where the pattern does. A word without an equal byte ends a run. */
-PALDIFF_LOOKS_ANYWHERE static void runs_in(struct run *run, const uint8_t *data, size_t len, const uint8_t *pattern)
-{
-    for (size_t at = 0; at < len; at += RENTAL_PATTERN_LEN) {
-        size_t left = len - at < RENTAL_PATTERN_LEN ? len - at : RENTAL_PATTERN_LEN;
-        if (left == RENTAL_PATTERN_LEN && zero_bytes(word_at(data + at) ^ word_at(pattern)) == 0) {
-            end_run(run);
-            continue;
-        }
-        for (size_t i = 0; i < left; i++) {
-            if (data[at + i] == pattern[i]) {
-                run->len++;
-            } else {
-                end_run(run);
-            }
-        }
+    for (; bytes.len - at >= 2; at += 2) {
+        size_t place = at % RENTAL_PATTERN_LEN;
+        found |= bytes.data[at] == pattern[place] && bytes.data[at + 1] == pattern[place + 1];
     }
+    __builtin_memcpy(halves, &equal, sizeof(halves));
+    return found || (halves[0] | halves[1]) != 0;
 }
 
 /* runs_of: bytes of long runs of one pattern. */
 PALDIFF_LOOKS_ANYWHERE static uint32_t runs_of(struct pal_view bytes, const uint8_t pattern[RENTAL_PATTERN_LEN])
 {
-    struct run run = {0, 0};
-    for (size_t at = 0; at < bytes.len; at += BLEED_BLOCK) {
-        size_t len = bytes.len - at < BLEED_BLOCK ? bytes.len - at : BLEED_BLOCK;
-        if (len == BLEED_BLOCK && !any_near(bytes.data + at, pattern)) {
-            end_run(&run);
-        } else {
-            runs_in(&run, bytes.data + at, len, pattern);
-        }
+    uint32_t found = 0;
+    uint32_t run = 0;
+    for (size_t at = 0; at < bytes.len; at++) {
+        run = bytes.data[at] == pattern[at % RENTAL_PATTERN_LEN] ? run + 1 : 0;
+        found += run == BLEED_RUN ? BLEED_RUN : run > BLEED_RUN ? 1 : 0;
     }
-    end_run(&run);
-    return run.found;
+    return found;
+}
+
+static uint32_t bleed_of(struct pal_view bytes, const uint8_t pattern[RENTAL_PATTERN_LEN])
+{
+    return any_pair(bytes, pattern) ? runs_of(bytes, pattern) : 0;
 }
 
 uint32_t token_bleed(struct pal_view bytes)
 {
-    return runs_of(bytes, RENTAL_CANARY) + runs_of(bytes, RENTAL_RETURNED) +
+    return bleed_of(bytes, RENTAL_CANARY) + bleed_of(bytes, RENTAL_RETURNED) +
            poison_uninitialised_from(bytes.data, bytes.len);
 }
 
