@@ -61,7 +61,22 @@ bool trace_step_has_output(const struct trace_step *step)
     return step->role == ROLE_MESSAGE || step->role == ROLE_FINISH;
 }
 
+/* By the word, and not by memcmp: what ASan looks at before that takes longer than short views do. */
 bool views_equal(struct pal_view a, struct pal_view b)
 {
-    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+    uint64_t differs = 0;
+    size_t at = 0;
+    if (a.len != b.len) {
+        return false;
+    }
+    for (; at + sizeof(uint64_t) <= a.len; at += sizeof(uint64_t)) {
+        uint64_t words[2];
+        __builtin_memcpy(&words[0], a.data + at, sizeof(words[0]));
+        __builtin_memcpy(&words[1], b.data + at, sizeof(words[1]));
+        differs |= words[0] ^ words[1];
+    }
+    for (; at < a.len; at++) {
+        differs |= a.data[at] ^ b.data[at];
+    }
+    return differs == 0;
 }
