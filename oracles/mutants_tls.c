@@ -388,6 +388,21 @@ void mutant_tls_ticket_not_offered(struct mutant_tables *tables)
     tables->tls.open = ticket_not_offered;
 }
 
+static enum pal_status shared_key_refused(const struct pal_env *env, struct pal_tls **out,
+                                          const struct pal_tls_config *config)
+{
+    if (config->psk_key.len > 0) {
+        mutant_fire();
+        return PAL_ENGINE;
+    }
+    return mutant_good_tls->open(env, out, config);
+}
+
+void mutant_tls_shared_key_refused(struct mutant_tables *tables)
+{
+    tables->tls.open = shared_key_refused;
+}
+
 static enum pal_status one_shape_draws_more(const struct pal_env *env, struct pal_tls **out,
                                             const struct pal_tls_config *config)
 {
