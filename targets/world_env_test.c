@@ -65,8 +65,10 @@ static void a_key_is_found_at_any_place_and_only_whole(void **state)
             struct world_env world;
             world_env_init(&world);
             uint8_t *block = world.env.alloc(&world, len);
-            assert_non_null(block);
+            uint8_t *newer = world.env.alloc(&world, len);
+            assert_true(block != NULL && newer != NULL);
             memset(block, 'x', len);
+            memset(newer, 'x', len);
             assert_int_equal(world_env_blocks_with(&world, key), 0);
             memcpy(block + at, key.data, key.len);
             assert_int_equal(world_env_blocks_with(&world, key), 1);
@@ -74,6 +76,8 @@ static void a_key_is_found_at_any_place_and_only_whole(void **state)
             block[at + 15] ^= 1;
             assert_int_equal(world_env_blocks_with(&world, key), 0);
             block[at + 15] ^= 1;
+            world.env.free(&world, newer);
+            assert_int_equal(world.freed_keys, 0);
             world.env.free(&world, block);
             assert_int_equal(world.freed_keys, 1);
         }
@@ -96,6 +100,7 @@ static void kept_memory_starts_again_at_a_reset(void **state)
             assert_int_equal((uintptr_t)block % 16, 0);
             memset(block, 1, 100000 + i);
             assert_true(round == 0 || i > 5 || block == first[i]);
+            assert_true(i > 5 || (uintptr_t)block - (uintptr_t)world.region < 600000 + 5 * 100000);
             for (size_t j = 0; j < i; j++) {
                 assert_true(block >= first[j] + 100000 + j || block + 100000 + i <= first[j] || round > 0);
             }
@@ -162,8 +167,8 @@ static void a_rental_is_a_bucket_full_of_canary(void **state)
             assert_int_equal(rental.data[at], RENTAL_CANARY[at % RENTAL_PATTERN_LEN]);
         }
         assert_true(world_env_rental_at(&world, &found, rental.data));
-        assert_memory_equal(&found, &rental, sizeof(found));
         assert_false(world_env_rental_at(&world, &found, rental.data + 1));
+        assert_memory_equal(&found, &rental, sizeof(found));
         assert_int_equal(world.live_rentals, 1);
         assert_int_equal(world.live_blocks, 1);
         assert_int_equal(world.env.release(&world, &rental, false), PAL_OK);
@@ -204,6 +209,7 @@ static void only_the_live_handle_returns_a_rental(void **state)
     assert_int_equal(world.bad_returns, 6);
     assert_int_equal(world.env.rent(&world, &rental, 20), PAL_OK);
     assert_ptr_not_equal(rental.data, copy.data);
+    assert_int_equal(world.env.release(&world, NULL, false), PAL_BAD_ARGUMENT);
     world_env_deinit(&world);
     assert_int_equal(world.live_blocks, 0);
 }
@@ -243,8 +249,8 @@ static void a_rent_fails_as_an_allocation_does(void **state)
     size_t len = 0;
     assert_non_null(block);
     assert_true(world_env_block_at(&world, &len, block));
-    assert_int_equal(len, 8);
     assert_false(world_env_block_at(&world, &len, (uint8_t *)block + 1));
+    assert_int_equal(len, 8);
     assert_int_equal(world.env.rent(&world, &rental, 8), PAL_NO_MEMORY);
     assert_null(rental.data);
     assert_true(world.faulted);
@@ -265,8 +271,58 @@ static void keys_that_could_be_chance_are_not_looked_for(void **state)
     world_env_watch(&world, (struct pal_view){zeros, 32});
     world_env_watch(&world, (struct pal_view){key.data, 8});
     assert_int_equal(world.num_watched, 0);
+    assert_int_equal(world_env_blocks_with(&world, (struct pal_view){zeros, 32}), 0);
     world.env.free(&world, block);
     assert_int_equal(world.freed_keys, 0);
+}
+
+static void the_newest_keys_are_watched_once_each(void **state)
+{
+    struct world_env world;
+    uint8_t keys[WATCHED_KEYS_MAX + 1][16];
+    (void)state;
+    world_env_init(&world);
+    for (size_t i = 0; i <= WATCHED_KEYS_MAX; i++) {
+        memcpy(keys[i], key.data, key.len);
+        keys[i][0] = (uint8_t)i;
+        for (int again = 0; again < 2; again++) {
+            world_env_watch(&world, (struct pal_view){keys[i], 16});
+            assert_int_equal(world.num_watched, i < WATCHED_KEYS_MAX ? i + 1 : WATCHED_KEYS_MAX);
+        }
+    }
+    for (size_t i = 0; i <= WATCHED_KEYS_MAX; i++) {
+        uint8_t *block = world.env.alloc(&world, 16);
+        assert_non_null(block);
+        memcpy(block, keys[i], 16);
+        world.env.free(&world, block);
+        assert_int_equal(world.freed_keys, i); /* all but the oldest */
+    }
+    world_env_deinit(&world);
+}
+
+static void a_step_counts_from_zero(void **state)
+{
+    struct world_env world;
+    struct pal_buffer rental = {0};
+    (void)state;
+    world_env_init(&world);
+    world_env_lend(&world);
+    world_env_watch(&world, key);
+    world.fail_alloc = 3;
+    uint8_t *block = world.env.alloc(&world, 16);
+    assert_non_null(block);
+    memcpy(block, key.data, key.len);
+    world.env.free(&world, block);
+    assert_int_equal(world.env.rent(&world, &rental, 8), PAL_OK);
+    assert_null(world.env.alloc(&world, 8));
+    assert_true(world.allocations == 2 && world.rents == 1 && world.freed_keys == 1 && world.faulted);
+    world_env_step(&world, 1);
+    assert_int_equal(world.allocations, 0);
+    assert_int_equal(world.rents, 0);
+    assert_int_equal(world.freed_keys, 0);
+    assert_false(world.faulted);
+    assert_int_equal(world.live_rentals, 1);
+    world_env_deinit(&world);
 }
 
 static void random_bytes_depend_on_step_and_draw_only(void **state)
@@ -302,10 +358,12 @@ static void a_write_past_a_piece_is_seen(void **state)
     for (size_t len = 0; len < 40; len++) {
         uint8_t *piece = arena_take(&arena, len, 1);
         assert_int_equal(arena_fence_damage(piece, len), 0);
-        piece[len] ^= 1;
-        assert_int_equal(arena_fence_damage(piece, len), 1);
-        (piece - 1)[0] ^= 1;
-        assert_int_equal(arena_fence_damage(piece, len), 2);
+        for (size_t i = 0; i < ARENA_FENCE; i++) {
+            piece[len + i] ^= 1;
+            assert_int_equal(arena_fence_damage(piece, len), 2 * i + 1);
+            (piece - ARENA_FENCE)[i] ^= 1;
+            assert_int_equal(arena_fence_damage(piece, len), 2 * i + 2);
+        }
     }
     arena_deinit(&arena);
 }
@@ -337,18 +395,20 @@ static void an_actor_keeps_its_thread_until_it_ends(void **state)
     assert_int_equal(seen, 1);
     actors_run(&actors, 0, take_turn, &seen);
     assert_int_equal(seen, 4);
+    assert_int_equal(turns, 4); /* the first actor is the caller */
     actors_deinit(&actors);
 }
 
 static void bytes_of_a_pattern_count_in_runs_of_six_at_any_place(void **state)
 {
+    const uint8_t *const patterns[2] = {RENTAL_CANARY, RENTAL_RETURNED};
     uint8_t bytes[200];
     (void)state;
     for (size_t len = 0; len <= 80; len++) {
         for (size_t at = 0; at + len <= sizeof(bytes); at++) {
             memset(bytes, 'x', sizeof(bytes));
             for (size_t i = at; i < at + len; i++) {
-                bytes[i] = RENTAL_CANARY[i % RENTAL_PATTERN_LEN];
+                bytes[i] = patterns[at & 1][i % RENTAL_PATTERN_LEN];
             }
             assert_int_equal(token_bleed((struct pal_view){bytes, sizeof(bytes)}), len >= 6 ? len : 0);
         }
@@ -371,6 +431,8 @@ int main(void)
         cmocka_unit_test(a_write_after_the_return_is_counted),
         cmocka_unit_test(a_rent_fails_as_an_allocation_does),
         cmocka_unit_test(keys_that_could_be_chance_are_not_looked_for),
+        cmocka_unit_test(the_newest_keys_are_watched_once_each),
+        cmocka_unit_test(a_step_counts_from_zero),
         cmocka_unit_test(bytes_of_a_pattern_count_in_runs_of_six_at_any_place),
         cmocka_unit_test(random_bytes_depend_on_step_and_draw_only),
 #if !defined(PALDIFF_ASAN)
