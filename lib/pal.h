@@ -295,7 +295,8 @@ struct pal_send_ops {
      * begin, an empty list waits for nobody. A list that cannot be sent whole is refused here, *out_bad_segment set
      * (SIZE_MAX when no segment is to blame): PAL_BAD_ARGUMENT (NULL with a length, bad descriptor, region beyond the
      * file, bytes and a file in one segment, way without files), PAL_TOO_LONG (the sum overflows). PAL_UNSUPPORTED:
-     * unknown way. PAL_NO_MEMORY. `deadline_ns` of now_ns holds for the whole operation; UINT64_MAX for none. */
+     * unknown way. PAL_NO_MEMORY. `deadline_ns` of now_ns holds for the whole operation, its wait
+     * behind earlier ones included; UINT64_MAX for none. */
     enum pal_status (*begin)(const struct pal_env *env, struct pal_send **out, size_t *out_bad_segment,
                              enum pal_send_way way, int socket, const struct pal_segment *segments, size_t num_segments,
                              uint64_t deadline_ns);
