@@ -22,9 +22,8 @@ struct tls_engine {
     size_t num_steps;
     size_t next[SCRIPTED_NUM_CALLS]; /* first step that may still answer */
     bool server, late, identified, finished, closed, owes_update;
-    uint8_t phase; /* of the handshake: records sent and received */
     uint64_t sent, received;
-    uint8_t alert_sent, alert_received;
+    uint8_t alert_sent, alert_received, phase; /* of the handshake: records sent and received */
     enum tls_event end;
 };
 

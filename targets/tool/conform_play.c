@@ -53,15 +53,6 @@ static struct scope scope_declared(const struct conform_declared *declared)
                           .process = declared->process};
 }
 
-static size_t row_of_target(const struct target *target)
-{
-    size_t row = 0;
-    while (targets[row] != target) {
-        row++;
-    }
-    return row;
-}
-
 static struct conform_row *add_row(struct conform *conform, const struct target *target, const char *id,
                                    const char *sentence)
 {
@@ -75,7 +66,7 @@ static struct conform_row *add_row(struct conform *conform, const struct target 
 void conform_add_target(struct conform *conform, const struct target *target)
 {
     struct conform_tally *tally = &conform->tallies[conform->num_tallies++];
-    bool declared = conform->declared.targets[row_of_target(target)];
+    bool declared = conform->declared.targets[tool_target_row(target)];
     const struct scope scope = scope_declared(&conform->declared);
     tally->target = target;
     tally->declared = declared;

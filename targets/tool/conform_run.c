@@ -18,25 +18,17 @@
 static bool is_caught(const struct conform *conform, const struct mutant *mutant)
 {
     static struct guard_answer answer;
+    static struct input input;
     const struct inputs_options options = {0};
-    const struct target *target = target_find(mutant->area);
     char path[CONFORM_PATH_MAX];
-    struct input *input = calloc(1, sizeof(*input));
     bool caught = false;
-    if (input != NULL && run_path(path, "%s/seeds/%s/%s.txt", tool_corpus(), mutant->area, mutant->witness) &&
-        input_read(input, &options, path) == EXIT_HELD) {
-        struct guard guard;
-        guard_init(&guard, target, mutant->name, conform->limits.seconds);
-        guard.quiet = true;
-        guard_play(&guard, &input->scenario, &answer);
-        (void)guard_deinit(&guard);
+    if (run_path(path, "%s/seeds/%s/%s.txt", tool_corpus(), mutant->area, mutant->witness) &&
+        input_read(&input, &options, path) == EXIT_HELD) {
+        guard_play_once(&answer, target_find(mutant->area), mutant->name, conform->limits.seconds, &input.scenario);
         const struct rule *rule = answer.end == GUARD_RULE ? &rules[answer.rule] : NULL;
         caught = mutant->rule[0] == '\0' ? answer.end == GUARD_HELD : rule != NULL && rule == rule_find(mutant->rule);
     }
-    if (input != NULL) {
-        input_deinit(input);
-    }
-    free(input);
+    input_deinit(&input);
     return caught;
 }
 

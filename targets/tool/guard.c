@@ -312,6 +312,16 @@ bool guard_deinit(struct guard *guard)
     return good;
 }
 
+void guard_play_once(struct guard_answer *out, const struct target *target, const char *mutant, unsigned seconds,
+                     const struct scenario *scenario)
+{
+    struct guard guard;
+    guard_init(&guard, target, mutant, seconds);
+    guard.quiet = true;
+    guard_play(&guard, scenario, out);
+    (void)guard_deinit(&guard);
+}
+
 bool guard_same(const struct guard_answer *a, const struct guard_answer *b)
 {
     if (a->end != b->end) {

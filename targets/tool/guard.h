@@ -61,6 +61,10 @@ void guard_init(struct guard *guard, const struct target *target, const char *mu
 /* guard_play: plays once. */
 void guard_play(struct guard *guard, const struct scenario *scenario, struct guard_answer *out);
 
+/* guard_play_once: in a child of its own, which is quiet. */
+void guard_play_once(struct guard_answer *out, const struct target *target, const char *mutant, unsigned seconds,
+                     const struct scenario *scenario);
+
 /* guard_deinit: ends the child in the orderly way, so that a leak checker has its say; false if it had something to
  * say, which is then on stderr. A quiet guard's child is just ended. */
 bool guard_deinit(struct guard *guard);

@@ -4,6 +4,7 @@
  */
 #include "kill.h"
 #include "run.h"
+#include "tool.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -14,16 +15,6 @@
 
 #define GRACE_SECONDS 60.0
 #define REPORT_MAX (256u * 1024u)
-
-/* seed_of: another one for each trial of each mutant; not 0, which libFuzzer takes for "choose one". */
-static uint32_t seed_of(uint64_t seed, const char *name, uint64_t trial)
-{
-    uint64_t hash = 0xcbf29ce484222325u ^ seed ^ (trial * 0x9e3779b97f4a7c15u);
-    for (const char *at = name; *at != '\0'; at++) {
-        hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
-    }
-    return (uint32_t)((hash ^ (hash >> 32)) % 2147483646u) + 1;
-}
 
 static void say(struct kill_trial *out, const char *text)
 {
@@ -92,7 +83,7 @@ static bool run_one(struct run *run, struct run_job *job)
         struct pollfd end = {.fd = job->pipe, .events = POLLIN};
         (void)poll(&end, job->pipe >= 0 ? 1 : 0, 20);
         run_child_read(job);
-        if (run->options.seconds > 0 && run_now() - job->started > (double)run->options.seconds + GRACE_SECONDS) {
+        if (run->options.seconds > 0 && tool_now() - job->started > (double)run->options.seconds + GRACE_SECONDS) {
             job->overdue = true;
             run_child_stop(job, SIGKILL);
         }
@@ -114,7 +105,7 @@ static bool prepare(struct run *run, struct run_job *job, const struct kill *kil
     run->jobs = job;
     job->target = kill->target;
     job->build = &run->builds[0];
-    job->seed = seed_of(budget->seed, name, trial);
+    job->seed = run_child_seed(budget->seed ^ (trial * 0x9e3779b97f4a7c15u), name, "");
     job->pipe = -1;
     /* Read by the fuzz program's mutator, through the environment: libFuzzer hands it nothing else. */
     (void)setenv("PALDIFF_PLAIN_MUTATOR", budget->plain_mutator ? "1" : "0", 1);

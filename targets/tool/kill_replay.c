@@ -31,21 +31,12 @@ static void count_rules(struct kill *kill, const struct stage *stage, const stru
     }
 }
 
-static bool load(struct stage *stage, const char *path)
-{
-    uint8_t *data = NULL;
-    size_t len = 0;
-    bool good = harness_read(path, &data, &len) && harness_load(stage, path, (struct pal_view){data, len});
-    free(data);
-    return good;
-}
-
 static bool play_witness(struct kill *kill, struct stage *stage)
 {
     char path[KILL_PATH_MAX];
     struct verdict verdict;
     (void)snprintf(path, sizeof(path), "%s/seeds/%s/%s.txt", tool_corpus(), kill->mutant->area, kill->mutant->witness);
-    if (!load(stage, path)) {
+    if (!tool_load(stage, path)) {
         return false;
     }
     const struct rule *rule = stage_play(stage, &verdict);
@@ -74,7 +65,7 @@ static int play_child(struct kill *kill, const struct kill_corpus *corpus)
             good = kill->mutant == NULL || play_witness(kill, stage);
             continue;
         }
-        good = load(stage, corpus->files[at - 1]);
+        good = tool_load(stage, corpus->files[at - 1]);
         if (good) {
             const struct rule *rule = stage_play(stage, &verdict);
             uint64_t hash = stage_hash(stage);

@@ -107,9 +107,6 @@ struct run {
     int exit_code;
 };
 
-/* run_now: seconds on a clock that only goes forward. */
-double run_now(void);
-
 /* run_path: a formatted path; false, with a line on stderr, when it is too long. */
 __attribute__((format(printf, 2, 3))) bool run_path(char out[RUN_PATH_MAX], const char *format, ...);
 
@@ -133,6 +130,9 @@ void run_job_name(char out[RUN_TEXT_MAX], const struct run_job *job);
 /* run_has_room: whether a folder takes a small file, which a fuzz engine does not tell; false, with a line on stderr.
  */
 bool run_has_room(const char *dir);
+
+/* run_child_seed: not 0, which libFuzzer takes for "choose one", and another one for each job. */
+uint32_t run_child_seed(uint64_t seed, const char *target, const char *label);
 
 /* run_child_start: prepares the job's folders and seeds, and starts its program; false, with a line on stderr. */
 bool run_child_start(struct run *run, struct run_job *job);

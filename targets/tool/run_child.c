@@ -30,6 +30,18 @@
 #define ARGUMENT_MAX (RUN_PATH_MAX + 64u)
 #define ENGINE_EXIT 77 /* libFuzzer's own for a finding; the sanitizers get the same */
 
+uint32_t run_child_seed(uint64_t seed, const char *target, const char *label)
+{
+    uint64_t hash = 0xcbf29ce484222325u ^ seed;
+    for (const char *at = target; *at != '\0'; at++) {
+        hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
+    }
+    for (const char *at = label; *at != '\0'; at++) {
+        hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
+    }
+    return (uint32_t)((hash ^ (hash >> 32)) % 2147483646u) + 1;
+}
+
 /* ---- starting ------------------------------------------------------------------------------------------------------
  */
 
@@ -319,7 +331,7 @@ static bool launch(struct run_job *job, const struct arguments *arguments, int s
     (void)close(ends[1]);
     job->pipe = ends[0];
     job->state = JOB_RUNNING;
-    job->started = run_now();
+    job->started = tool_now();
     return job->pid > 0;
 }
 
@@ -445,7 +457,7 @@ bool run_child_ended(struct run_job *job)
     }
     run_child_stop(job, SIGKILL); /* a symbolizer that it left behind */
     job->pipe = -1;
-    job->seconds = run_now() - job->started;
+    job->seconds = tool_now() - job->started;
     job->state = JOB_ENDED;
     job->finding.kind = kind_of(job, status);
     if (job->finding.kind != NULL) {

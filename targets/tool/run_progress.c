@@ -3,6 +3,7 @@
  * and is not taken back whole.
  */
 #include "run.h"
+#include "tool.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,14 +30,14 @@ struct sum {
 
 static double rate_of(const struct run_job *job)
 {
-    double seconds = job->state == JOB_RUNNING ? run_now() - job->started : job->seconds;
+    double seconds = job->state == JOB_RUNNING ? tool_now() - job->started : job->seconds;
     return seconds > 0 ? (double)job->executions / seconds : 0;
 }
 
 static double seconds_left(const struct run *run, const struct run_job *job)
 {
     double all = (double)run->options.seconds;
-    double left = job->state == JOB_RUNNING ? all - (run_now() - job->started) : all;
+    double left = job->state == JOB_RUNNING ? all - (tool_now() - job->started) : all;
     return job->state == JOB_ENDED || left < 0 ? 0 : left;
 }
 
@@ -139,7 +140,7 @@ static void tell(const struct run_progress *progress, const struct run *run)
     (void)fprintf(stderr,
                   "%.0f s: %" PRIu64 " executions, %.0f/s, %" PRIu64
                   " new, %zu crashes, %zu of %zu runs ended, left: %s; running:",
-                  run_now() - progress->started, all.executions, all.rate, all.num_new, all.num_crashes,
+                  tool_now() - progress->started, all.executions, all.rate, all.num_new, all.num_crashes,
                   all.num - all.num_running - all.num_waiting, all.num, left);
     for (size_t i = 0; i < run->num_jobs; i++) {
         char name[RUN_TEXT_MAX];
@@ -155,7 +156,7 @@ void run_progress_init(struct run_progress *progress)
 {
     const char *kind = getenv("TERM");
     struct winsize size = {0};
-    *progress = (struct run_progress){.started = run_now()};
+    *progress = (struct run_progress){.started = tool_now()};
     progress->terminal = isatty(STDERR_FILENO) == 1 && (kind == NULL || strcmp(kind, "dumb") != 0);
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_col < COLUMNS) {
         progress->terminal = false; /* told as in a log */
@@ -165,10 +166,10 @@ void run_progress_init(struct run_progress *progress)
 
 void run_progress_show(struct run_progress *progress, const struct run *run)
 {
-    if (run_now() < progress->next) {
+    if (tool_now() < progress->next) {
         return;
     }
-    progress->next = run_now() + (progress->terminal ? 1 : 30);
+    progress->next = tool_now() + (progress->terminal ? 1 : 30);
     if (progress->terminal) {
         draw(progress, run);
     } else {

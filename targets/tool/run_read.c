@@ -85,7 +85,8 @@ static void read_line(struct run_job *job, const char *line)
     } else if (starts(line, "rule ") && !starts(line, "rule broken")) {
         read_rule(finding, line);
         job->in_details = true;
-    } else if (starts(line, "SUMMARY: ")) {
+    } else if (starts(line, "SUMMARY: ") && (finding->summary[0] == '\0' || strstr(line, "deadly signal") == NULL)) {
+        /* What aborts has said why; that it did says less. */
         take(finding->summary, line + strlen("SUMMARY: "), strlen(line + strlen("SUMMARY: ")));
     } else if (artefact != NULL && strstr(artefact, "slow-unit-") == NULL) {
         (void)snprintf(finding->file, sizeof(finding->file), "%s", artefact + strlen(written));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * show.h: one input that was played, and which two of its worlds are held against each other. tool_show.c plays and
- * chooses, show_text.c and show_bytes.c print for people, show_json.c for machines.
+ * chooses, show_text.c and show_bytes.c print for people, show_json.c for machines; show.c is what they all ask.
  */
 #ifndef PALDIFF_SHOW_H
 #define PALDIFF_SHOW_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tool.h: the paldiff program: one function per command. Words go to standard error, results to standard output; with
- * --json standard output holds JSON alone.
+ * tool.h: the paldiff program: one function per command, and what they share. Words go to standard error, results to
+ * standard output; with --json standard output holds JSON alone.
  */
 #ifndef PALDIFF_TOOL_H
 #define PALDIFF_TOOL_H
@@ -23,6 +23,19 @@ int tool_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* tool_usage: one line on stderr; returns EXIT_USAGE. */
 __attribute__((format(printf, 1, 2))) int tool_usage(const char *format, ...);
 
+/* tool_number: an option's number, in decimal; anything else, or one out of bounds, ends the program as a usage error.
+ * `name` is the option's as it is typed: "--seconds". */
+uint64_t tool_number(const struct argp_state *state, const char *name, const char *text, uint64_t min, uint64_t max);
+
+/* tool_is_named: whether `name` is one of the arguments. */
+bool tool_is_named(const char *name, char *const names[], size_t num_names);
+
+/* tool_target_row: where the target is in `targets`. */
+size_t tool_target_row(const struct target *target);
+
+/* tool_now: seconds on a clock that only goes forward. */
+double tool_now(void);
+
 /* tool_print_json: prints and frees it; false when standard output does not take it. */
 bool tool_print_json(struct cJSON *json);
 
@@ -38,5 +51,8 @@ bool tool_files(const char *path, char ***out, size_t *out_num);
 bool tool_corpus_files(const struct target *target, char ***out, size_t *out_num);
 
 void tool_files_free(char **files, size_t num);
+
+/* tool_load: a file, text or bytes, into stage->scenario; false, with a line on stderr. */
+bool tool_load(struct stage *stage, const char *path);
 
 #endif

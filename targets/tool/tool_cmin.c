@@ -243,15 +243,11 @@ static int minimise_all(const struct options *options, const struct run *run, co
     size_t num_done = 0;
     (void)printf("%-10s %7s %9s %7s %8s %7s %9s\n", "target", "before", "bytes", "added", "too long", "after", "bytes");
     for (size_t t = 0; t < num_targets; t++) {
-        bool wanted = num_names == 0;
-        for (size_t i = 0; i < num_names; i++) {
-            wanted = wanted || strcmp(names[i], targets[t]->name) == 0;
-        }
-        struct work *work = wanted ? calloc(1, sizeof(*work)) : NULL;
-        int code = EXIT_SUITE;
-        if (!wanted) {
+        if (num_names > 0 && !tool_is_named(targets[t]->name, names, num_names)) {
             continue;
         }
+        struct work *work = calloc(1, sizeof(*work));
+        int code = EXIT_SUITE;
         if (work != NULL) {
             work->target = targets[t];
             code = prepare(work, options, corpus) ? minimise(work, options, run) : EXIT_SUITE;

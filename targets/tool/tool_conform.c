@@ -54,18 +54,6 @@ struct options {
     bool json;
 };
 
-static uint64_t number(struct argp_state *state, const char *name, const char *text, uint64_t min, uint64_t max)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < min || value > max) {
-        argp_error(state, "%s takes a number from %llu to %llu, not %s", name, (unsigned long long)min,
-                   (unsigned long long)max, text);
-    }
-    return value;
-}
-
 static enum conform_level level_of(struct argp_state *state, const char *name)
 {
     for (size_t i = 0; i < NUM_LEVELS; i++) {
@@ -112,16 +100,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->evidence[options->num_evidence++ % EVIDENCE_MAX] = argument;
         return 0;
     case KEY_SEED:
-        options->seed = number(state, "--seed", argument, 0, UINT32_MAX);
+        options->seed = tool_number(state, "--seed", argument, 0, UINT32_MAX);
         return 0;
     case KEY_GENERATE:
-        options->generate = number(state, "--generate", argument, 0, 100000000);
+        options->generate = tool_number(state, "--generate", argument, 0, 100000000);
         return 0;
     case KEY_SECONDS:
-        options->seconds = number(state, "--seconds", argument, 1, 3600);
+        options->seconds = tool_number(state, "--seconds", argument, 1, 3600);
         return 0;
     case KEY_MEGABYTES:
-        options->megabytes = number(state, "--megabytes", argument, 64, 1u << 20);
+        options->megabytes = tool_number(state, "--megabytes", argument, 64, 1u << 20);
         return 0;
     case KEY_TODAY:
         options->today = argument;

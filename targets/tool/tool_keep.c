@@ -5,8 +5,8 @@
 #include "hint.h"
 #include "kept.h"
 #include "run.h"
+#include "seeds.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -62,16 +62,9 @@ static bool is_line(const char *text)
 static int fits(const struct input *input)
 {
     static uint8_t bytes[SCENARIO_INPUT_MAX];
-    static struct scenario again;
-    size_t num = scenario_encode(&input->scenario, bytes, sizeof(bytes));
-    scenario_decode(&again, input->target->language, (struct pal_view){bytes, num});
-    char *before = kept_text(&input->scenario);
-    char *after = kept_text(&again);
-    bool same = num > 0 && before != NULL && after != NULL && strcmp(before, after) == 0;
-    free(before);
-    free(after);
-    if (!same) {
-        return tool_usage("%s does not survive being written as bytes", input->path);
+    size_t num = seeds_encode(bytes, &input->scenario, input->path);
+    if (num == 0) {
+        return EXIT_USAGE;
     }
     if (num > input->target->input_len_max) {
         (void)fprintf(stderr,
@@ -85,7 +78,6 @@ static int fits(const struct input *input)
 static int keep(const struct options *options, const struct input *input)
 {
     static struct guard_answer answer;
-    struct guard guard;
     struct kept kept;
     char dir[RUN_PATH_MAX];
     char path[RUN_PATH_MAX];
@@ -102,10 +94,7 @@ static int keep(const struct options *options, const struct input *input)
     /* Its own word, unless another mutant is asked for. */
     const char *mutant = inputs_mutant(&options->inputs, input->target);
     mutant = mutant == NULL && kept.mutant[0] != '\0' ? kept.mutant : mutant;
-    guard_init(&guard, input->target, mutant, SECONDS_PER_PLAY);
-    guard.quiet = true;
-    guard_play(&guard, &input->scenario, &answer);
-    (void)guard_deinit(&guard);
+    guard_play_once(&answer, input->target, mutant, SECONDS_PER_PLAY, &input->scenario);
     if (answer.end == GUARD_FAILED) {
         (void)fprintf(stderr, "paldiff: %s\n", answer.text);
         return EXIT_SUITE;
@@ -138,6 +127,7 @@ int tool_keep(int argc, char **argv)
                                      .doc =
                                          "Makes an input a test: writes it as text to corpus/regress/TARGET/NAME.txt. "
                                          "Example: paldiff keep FILE --as short-write-then-end --reason 'issue 12'"};
+    static struct input input;
     struct options options = {.corpus = tool_corpus()};
     int at = tool_parse(&argp, argc, argv, &options);
     if (at != argc - 1 || options.as == NULL) {
@@ -150,13 +140,9 @@ int tool_keep(int argc, char **argv)
     if (options.reason != NULL && !is_line(options.reason)) {
         return tool_usage("--reason takes one line of plain text, shorter than %u", KEPT_TEXT_MAX);
     }
-    struct input *input = calloc(1, sizeof(*input));
-    int result = input != NULL ? input_read(input, &options.inputs, argv[at]) : EXIT_SUITE;
-    result = result == EXIT_HELD ? fits(input) : result;
-    result = result == EXIT_HELD ? keep(&options, input) : result;
-    if (input != NULL) {
-        input_deinit(input);
-    }
-    free(input);
+    int result = input_read(&input, &options.inputs, argv[at]);
+    result = result == EXIT_HELD ? fits(&input) : result;
+    result = result == EXIT_HELD ? keep(&options, &input) : result;
+    input_deinit(&input);
     return result;
 }

@@ -8,7 +8,6 @@
 #include "tool.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -52,17 +51,6 @@ struct session {
     uint64_t round; /* of the controls */
 };
 
-static uint64_t number(struct argp_state *state, const char *name, const char *text, uint64_t min, uint64_t max)
-{
-    char *end = NULL;
-    errno = 0;
-    uint64_t value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < min || value > max) {
-        argp_error(state, "%s takes a number from %" PRIu64 " to %" PRIu64 ", not %s", name, min, max, text);
-    }
-    return value;
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
@@ -78,13 +66,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->stryker = argument;
         return 0;
     case KEY_FUZZ:
-        budget->seconds = number(state, "--fuzz", argument, 1, NUMBER_MAX);
+        budget->seconds = tool_number(state, "--fuzz", argument, 1, NUMBER_MAX);
         return 0;
     case KEY_TRIALS:
-        budget->trials = number(state, "--trials", argument, 1, KILL_TRIALS_MAX);
+        budget->trials = tool_number(state, "--trials", argument, 1, KILL_TRIALS_MAX);
         return 0;
     case KEY_SEED:
-        budget->seed = number(state, "--seed", argument, 0, UINT32_MAX);
+        budget->seed = tool_number(state, "--seed", argument, 0, UINT32_MAX);
         return 0;
     case KEY_FROM_EMPTY:
         budget->from_empty = true;
@@ -102,10 +90,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->controls = true;
         return 0;
     case KEY_OPERATIONS:
-        budget->operations = number(state, "--operations", argument, 1, 100 * (uint64_t)NUMBER_MAX);
+        budget->operations = tool_number(state, "--operations", argument, 1, 100 * (uint64_t)NUMBER_MAX);
         return 0;
     case KEY_AT_ONCE:
-        options->at_once = number(state, "-j", argument, 1, 1024);
+        options->at_once = tool_number(state, "-j", argument, 1, 1024);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -115,22 +103,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 /* ---- what is played ------------------------------------------------------------------------------------------------
  */
 
-static size_t target_index(const struct target *target)
-{
-    size_t index = 0;
-    while (targets[index] != target) {
-        index++;
-    }
-    return index;
-}
-
 static bool wanted(const char *name, const char *area, char **names, size_t num_names)
 {
-    bool found = num_names == 0;
-    for (size_t i = 0; i < num_names; i++) {
-        found = found || strcmp(names[i], area) == 0 || (name != NULL && strcmp(names[i], name) == 0);
-    }
-    return found;
+    return num_names == 0 || tool_is_named(area, names, num_names) ||
+           (name != NULL && tool_is_named(name, names, num_names));
 }
 
 static bool check_names(char **names, size_t num_names)
@@ -154,12 +130,8 @@ static bool read_corpus(struct kill_corpus *corpus, const struct target *target)
         good = false;
     }
     for (size_t i = 0; good && i < corpus->num; i++) {
-        uint8_t *data = NULL;
-        size_t len = 0;
         stage->target = target;
-        good = harness_read(corpus->files[i], &data, &len) &&
-               harness_load(stage, corpus->files[i], (struct pal_view){data, len});
-        free(data);
+        good = tool_load(stage, corpus->files[i]);
     }
     free(stage);
     corpus->hashes = good ? kill_shared(corpus->num * sizeof(*corpus->hashes)) : NULL;
@@ -225,14 +197,14 @@ static void replay_control(size_t index, void *context)
 {
     struct session *session = context;
     struct kill *control = &session->board.controls[index];
-    kill_replay(control, &session->corpora[target_index(control->target)]);
+    kill_replay(control, &session->corpora[tool_target_row(control->target)]);
 }
 
 static void replay_mutant(size_t index, void *context)
 {
     struct session *session = context;
     struct kill *kill = &session->board.kills[index];
-    kill_replay(kill, &session->corpora[target_index(kill->target)]);
+    kill_replay(kill, &session->corpora[tool_target_row(kill->target)]);
 }
 
 static void fuzz_mutant(size_t index, void *context)

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     KEY_RUNS = 'r',
@@ -70,19 +69,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 /* ---- playing -------------------------------------------------------------------------------------------------------
  */
 
-static size_t index_of(const struct target *target)
-{
-    size_t index = 0;
-    while (targets[index] != target) {
-        index++;
-    }
-    return index;
-}
-
 /* play: with what the rules compared added up. */
 static void play(struct replay *replay, const struct replay_case *one, struct guard_answer *out)
 {
-    size_t index = index_of(one->input.target);
+    size_t index = tool_target_row(one->input.target);
     guard_play(&replay->guards[index], &one->input.scenario, out);
     for (size_t r = 0; r < NUM_RULES; r++) {
         replay->counts[index][r] += out->counts[r];
@@ -151,11 +141,9 @@ static void other_order(struct replay *replay)
 /* fresh_process: in a child that has played nothing before. */
 static void fresh_process(struct replay *replay, struct replay_case *one)
 {
-    struct guard guard;
-    guard_init(&guard, one->input.target, inputs_mutant(&replay->options->inputs, one->input.target), SECONDS_PER_PLAY);
-    guard.quiet = true;
-    guard_play(&guard, &one->input.scenario, &replay->answer);
-    (void)guard_deinit(&guard);
+    const struct target *target = one->input.target;
+    guard_play_once(&replay->answer, target, inputs_mutant(&replay->options->inputs, target), SECONDS_PER_PLAY,
+                    &one->input.scenario);
     if (has_trace(one) && replay->answer.hash != one->hash) {
         unstable(one, "in a fresh process");
     }
@@ -165,17 +153,13 @@ static void fresh_process(struct replay *replay, struct replay_case *one)
 static void kept_play(struct replay *replay, struct replay_case *one)
 {
     struct kept kept;
-    struct guard guard;
     char text[GUARD_TEXT_MAX];
     char rule[KEPT_TEXT_MAX] = "";
     kept_read(&kept, (struct pal_view){one->input.data, one->input.len});
     if (kept.mutant[0] == '\0') {
         return;
     }
-    guard_init(&guard, one->input.target, kept.mutant, SECONDS_PER_PLAY);
-    guard.quiet = true;
-    guard_play(&guard, &one->input.scenario, &replay->answer);
-    (void)guard_deinit(&guard);
+    guard_play_once(&replay->answer, one->input.target, kept.mutant, SECONDS_PER_PLAY, &one->input.scenario);
     if (replay->answer.end == GUARD_RULE) {
         const struct rule *broken = &rules[replay->answer.rule];
         (void)snprintf(rule, sizeof(rule), "%s.%s", broken->area, broken->name);
@@ -221,9 +205,7 @@ static bool play_all(struct replay *replay)
         replay->guards[i].here = options->here;
     }
     for (size_t i = 0; i < replay->num_cases; i++) {
-        struct timespec start;
-        struct timespec end;
-        (void)clock_gettime(CLOCK_MONOTONIC, &start);
+        double started = tool_now();
         if (!first_plays(replay, &replay->cases[i])) {
             return false;
         }
@@ -233,8 +215,7 @@ static bool play_all(struct replay *replay)
         if (options->kept && options->inputs.mutant == NULL) {
             kept_play(replay, &replay->cases[i]);
         }
-        (void)clock_gettime(CLOCK_MONOTONIC, &end);
-        replay->cases[i].seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
+        replay->cases[i].seconds = tool_now() - started;
     }
     other_order(replay);
     if (options->all_rules) {

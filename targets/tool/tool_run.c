@@ -16,7 +16,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SECONDS_DEFAULT 60u
@@ -59,26 +58,8 @@ static void on_signal(int signal_number)
     num_signals++;
 }
 
-double run_now(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* ---- what was asked for --------------------------------------------------------------------------------------------
  */
-
-static uint64_t number(struct argp_state *state, const char *name, const char *text, uint64_t min)
-{
-    char *end = NULL;
-    errno = 0;
-    uint64_t value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < min || value > NUMBER_MAX) {
-        argp_error(state, "%s takes a number from %" PRIu64 " to %u, not %s", name, min, NUMBER_MAX, text);
-    }
-    return value;
-}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -92,19 +73,19 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         asked->builds[asked->num_builds++] = argument;
         return 0;
     case KEY_SECONDS:
-        options->seconds = number(state, "--seconds", argument, 1);
+        options->seconds = tool_number(state, "--seconds", argument, 1, NUMBER_MAX);
         return 0;
     case KEY_TOTAL:
-        options->total_seconds = number(state, "--total-seconds", argument, 1);
+        options->total_seconds = tool_number(state, "--total-seconds", argument, 1, NUMBER_MAX);
         return 0;
     case KEY_RUNS:
-        options->runs = number(state, "--runs", argument, 1);
+        options->runs = tool_number(state, "--runs", argument, 1, NUMBER_MAX);
         return 0;
     case KEY_SEED:
-        options->seed = number(state, "--seed", argument, 0);
+        options->seed = tool_number(state, "--seed", argument, 0, NUMBER_MAX);
         return 0;
     case KEY_AT_ONCE:
-        options->at_once = number(state, "-j", argument, 1);
+        options->at_once = tool_number(state, "-j", argument, 1, NUMBER_MAX);
         if (options->at_once > RUN_JOBS_AT_ONCE_MAX) {
             argp_error(state, "-j takes at most %u", RUN_JOBS_AT_ONCE_MAX);
         }
@@ -141,28 +122,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* child_seed: not 0, which libFuzzer takes for "choose one", and another one for each job. */
-static uint32_t child_seed(uint64_t seed, const char *target, const char *label)
-{
-    uint64_t hash = 0xcbf29ce484222325u ^ seed;
-    for (const char *at = target; *at != '\0'; at++) {
-        hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
-    }
-    for (const char *at = label; *at != '\0'; at++) {
-        hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
-    }
-    return (uint32_t)((hash ^ (hash >> 32)) % 2147483646u) + 1;
-}
-
 /* is_wanted: one of the targets that are named, else the mutant's, else any. */
 static bool is_wanted(const struct run *run, const struct target *target, char **names, size_t num_names)
 {
     const struct mutant *mutant = run->options.mutant != NULL ? mutant_find(run->options.mutant) : NULL;
-    bool wanted = num_names == 0 && (mutant == NULL || strcmp(mutant->area, target->name) == 0);
-    for (size_t i = 0; i < num_names; i++) {
-        wanted = wanted || strcmp(names[i], target->name) == 0;
-    }
-    return wanted;
+    bool any = num_names == 0 && (mutant == NULL || strcmp(mutant->area, target->name) == 0);
+    return any || tool_is_named(target->name, names, num_names);
 }
 
 /* make_jobs: one per target and build; when more are asked for at a time than that, further workers, each with a seed
@@ -184,7 +149,7 @@ static int make_jobs(struct run *run, char **names, size_t num_names)
                 job->build = &run->builds[at % run->num_builds];
                 job->worker = worker;
                 job->seed =
-                    child_seed(run->options.seed + worker * 0x9e3779b97f4a7c15u, target->name, job->build->label);
+                    run_child_seed(run->options.seed + worker * 0x9e3779b97f4a7c15u, target->name, job->build->label);
                 job->pipe = -1;
             }
         }
@@ -284,11 +249,11 @@ static void wait_for_output(struct run *run)
  */
 static void stop_late(struct run *run, struct run_job *job, double since)
 {
-    double late = run_now() - job->started - (double)run->options.seconds - GRACE_SECONDS;
+    double late = tool_now() - job->started - (double)run->options.seconds - GRACE_SECONDS;
     if (since > 0 && !job->stopped) {
         job->stopped = true;
         run_child_stop(job, SIGINT);
-    } else if (since > 0 && (run_now() - since > STOP_SECONDS || num_signals > 1)) {
+    } else if (since > 0 && (tool_now() - since > STOP_SECONDS || num_signals > 1)) {
         run_child_stop(job, SIGKILL);
     } else if (run->options.seconds > 0 && late > 0) {
         job->overdue = true;
@@ -329,7 +294,7 @@ static void run_all(struct run *run)
     while (num_running(run) > 0) {
         wait_for_output(run);
         if (since <= 0 && (ending != 0 || run->failed)) {
-            since = run_now();
+            since = tool_now();
         }
         for (size_t i = 0; i < run->num_jobs; i++) {
             struct run_job *job = &run->jobs[i];

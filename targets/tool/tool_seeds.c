@@ -2,6 +2,8 @@
  * tool_seeds.c: text scenarios in, bytes out. Each is decoded again and compared, so that no seed means something else.
  */
 #include "seeds.h"
+
+#include "kept.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -9,22 +11,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool same_scenario(const struct scenario *a, const struct scenario *b)
+size_t seeds_encode(uint8_t out[SCENARIO_INPUT_MAX], const struct scenario *scenario, const char *path)
 {
-    char *text[2] = {NULL, NULL};
-    size_t len[2] = {0, 0};
-    const struct scenario *both[2] = {a, b};
-    for (size_t i = 0; i < 2; i++) {
-        FILE *stream = open_memstream(&text[i], &len[i]);
-        if (stream != NULL) {
-            scenario_print(both[i], stream);
-            (void)fclose(stream);
-        }
+    static struct scenario again;
+    size_t num = scenario_encode(scenario, out, SCENARIO_INPUT_MAX);
+    scenario_decode(&again, scenario->language, (struct pal_view){out, num});
+    char *before = kept_text(scenario);
+    char *after = kept_text(&again);
+    bool same = num > 0 && before != NULL && after != NULL && strcmp(before, after) == 0;
+    free(before);
+    free(after);
+    if (!same) {
+        (void)fprintf(stderr, "paldiff: %s does not survive being written as bytes\n", path);
     }
-    bool same = text[0] != NULL && text[1] != NULL && len[0] == len[1] && memcmp(text[0], text[1], len[0]) == 0;
-    free(text[0]);
-    free(text[1]);
-    return same;
+    return same ? num : 0;
 }
 
 static bool write_file(const char *path, const uint8_t *data, size_t len)
@@ -40,27 +40,14 @@ static bool write_file(const char *path, const uint8_t *data, size_t len)
 
 /* write_seed: *out_written is false for a scenario that is longer than what its target is fuzzed with: that one is for
  * replay alone. */
-static bool write_seed(struct stage *stage, struct scenario *again, const char *file, const char *dir,
-                       bool *out_written)
+static bool write_seed(struct stage *stage, const char *file, const char *dir, bool *out_written)
 {
     static uint8_t bytes[SCENARIO_INPUT_MAX];
     char path[4096];
-    uint8_t *data = NULL;
-    size_t len = 0;
     const char *name = strrchr(file, '/') != NULL ? strrchr(file, '/') + 1 : file;
     int name_len = (int)(strlen(name) - (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".txt") == 0 ? 4 : 0));
-    if (!harness_read(file, &data, &len)) {
-        return false;
-    }
-    bool good = harness_load(stage, file, (struct pal_view){data, len});
-    free(data);
-    if (!good) {
-        return false;
-    }
-    size_t num = scenario_encode(&stage->scenario, bytes, sizeof(bytes));
-    scenario_decode(again, stage->target->language, (struct pal_view){bytes, num});
-    if (num == 0 || !same_scenario(&stage->scenario, again)) {
-        (void)fprintf(stderr, "paldiff: %s does not survive being written as bytes\n", file);
+    size_t num = tool_load(stage, file) ? seeds_encode(bytes, &stage->scenario, file) : 0;
+    if (num == 0) {
         return false;
     }
     (void)snprintf(path, sizeof(path), "%s/%.*s", dir, name_len, name);
@@ -71,15 +58,14 @@ static bool write_seed(struct stage *stage, struct scenario *again, const char *
 bool seeds_write(const struct target *target, const char *dir, size_t *out_num)
 {
     struct stage *stage = calloc(1, sizeof(*stage));
-    struct scenario *again = malloc(sizeof(*again));
     char **files = NULL;
     size_t num = 0;
-    bool good = stage != NULL && again != NULL && tool_corpus_files(target, &files, &num);
+    bool good = stage != NULL && tool_corpus_files(target, &files, &num);
     *out_num = 0;
     for (size_t i = 0; good && i < num; i++) {
         bool written = false;
         stage->target = target;
-        good = write_seed(stage, again, files[i], dir, &written);
+        good = write_seed(stage, files[i], dir, &written);
         *out_num += written ? 1 : 0;
     }
     if (good && num == 0) {
@@ -91,7 +77,6 @@ bool seeds_write(const struct target *target, const char *dir, size_t *out_num)
     }
     tool_files_free(files, num);
     free(stage);
-    free(again);
     return good;
 }
 

@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { KEY_OUT = 'o', KEY_SECONDS = 's' };
@@ -50,46 +49,33 @@ static void on_interrupt(int signal_number)
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    char *end = NULL;
     switch (key) {
     case KEY_OUT:
         options->out = argument;
         return 0;
-    case KEY_SECONDS: {
-        unsigned long seconds = strtoul(argument, &end, 10);
-        if (argument[0] < '0' || argument[0] > '9' || *end != '\0' || seconds == 0 || seconds > SECONDS_MAX) {
-            argp_error(state, "--seconds takes a number from 1 to %u, not %s", SECONDS_MAX, argument);
-        }
-        options->seconds = (unsigned)seconds;
+    case KEY_SECONDS:
+        options->seconds = (unsigned)tool_number(state, "--seconds", argument, 1, SECONDS_MAX);
         return 0;
-    }
     default:
         return inputs_parse(key, argument, &options->inputs);
     }
 }
 
-static double now(void)
-{
-    struct timespec time = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 static bool is_over(void *context)
 {
     const struct session *session = context;
-    return interrupted != 0 || now() - session->started > session->seconds;
+    return interrupted != 0 || tool_now() - session->started > session->seconds;
 }
 
 static bool shows(void *context, const struct scenario *candidate)
 {
     struct session *session = context;
     guard_play(&session->guard, candidate, &session->answer);
-    if (session->next_progress > 0 && now() >= session->next_progress) {
+    if (session->next_progress > 0 && tool_now() >= session->next_progress) {
         (void)fprintf(stderr, "\rshrink: %zu steps, %zu bytes, %" PRIu64 " plays, %.0f s ",
                       session->shrink.best.num_steps, shrink_num_bytes(&session->shrink.best),
-                      session->shrink.num_tried, now() - session->started);
-        session->next_progress = now() + 0.2;
+                      session->shrink.num_tried, tool_now() - session->started);
+        session->next_progress = tool_now() + 0.2;
     }
     return guard_same(&session->answer, &session->wanted);
 }
@@ -191,7 +177,7 @@ static int shrink_and_write(struct session *session, const struct options *optio
     if (session->next_progress > 0) {
         (void)fputs("\r\033[K", stderr);
     }
-    double seconds = now() - session->started;
+    double seconds = tool_now() - session->started;
     if (!is_proven(session)) {
         (void)fprintf(stderr,
                       "paldiff: the result does not show %s every time; nothing is written; the original is %s\n",
@@ -228,7 +214,7 @@ static int shrink_input(const struct options *options, const struct input *input
                    options->out != NULL ? "" : ".min.txt");
     guard_init(&session->guard, input->target, mutant, SECONDS_PER_PLAY);
     session->guard.quiet = true;
-    session->started = now();
+    session->started = tool_now();
     session->seconds = options->seconds;
     session->next_progress = isatty(STDERR_FILENO) == 1 ? session->started : 0;
     session->shrink = (struct shrink){.shows = shows, .is_over = is_over, .context = session, .best = input->scenario};
@@ -270,6 +256,7 @@ int tool_shrink(int argc, char **argv)
         .doc =
             "Makes an input as small as it gets while it breaks the same rule. The input stays as it is, and is copied "
             "to FILE.orig first. Example: paldiff shrink --mutant send_drop_tail_on_short FILE"};
+    static struct input input;
     struct options options = {.seconds = SECONDS_DEFAULT};
     struct sigaction action = {.sa_handler = on_interrupt};
     int at = tool_parse(&argp, argc, argv, &options);
@@ -277,12 +264,8 @@ int tool_shrink(int argc, char **argv)
         return tool_usage("shrink takes one file");
     }
     (void)sigaction(SIGINT, &action, NULL);
-    struct input *input = calloc(1, sizeof(*input));
-    int result = input != NULL ? input_read(input, &options.inputs, argv[at]) : EXIT_SUITE;
-    result = result == EXIT_HELD ? shrink_input(&options, input) : result;
-    if (input != NULL) {
-        input_deinit(input);
-    }
-    free(input);
+    int result = input_read(&input, &options.inputs, argv[at]);
+    result = result == EXIT_HELD ? shrink_input(&options, &input) : result;
+    input_deinit(&input);
     return result;
 }
