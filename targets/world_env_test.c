@@ -100,7 +100,7 @@ static void kept_memory_starts_again_at_a_reset(void **state)
             assert_int_equal((uintptr_t)block % 16, 0);
             memset(block, 1, 100000 + i);
             assert_true(round == 0 || i > 5 || block == first[i]);
-            assert_true(i > 5 || (uintptr_t)block - (uintptr_t)world.region < 600000 + 5 * 100000);
+            assert_true(i > 5 || (uintptr_t)block - (uintptr_t)world.region < (uintptr_t)1 << 20);
             for (size_t j = 0; j < i; j++) {
                 assert_true(block >= first[j] + 100000 + j || block + 100000 + i <= first[j] || round > 0);
             }
@@ -126,12 +126,15 @@ static void kept_memory_has_edges(void **state)
     (void)state;
     world_env_init(&world);
     world_env_keep(&world);
-    uint8_t *block = world.env.alloc(&world, 21);
-    assert_null(__asan_region_is_poisoned(block, 21));
-    assert_int_equal(__asan_address_is_poisoned(block + 21), 1);
-    world.env.free(&world, block);
-    assert_int_equal(__asan_address_is_poisoned(block), 1);
-    assert_int_equal(__asan_address_is_poisoned(block + 20), 1);
+    for (size_t len = 17; len <= 32; len++) {
+        uint8_t *block = world.env.alloc(&world, len);
+        assert_non_null(world.env.alloc(&world, len)); /* its header lies behind the edge */
+        assert_null(__asan_region_is_poisoned(block, len));
+        assert_int_equal(__asan_address_is_poisoned(block + len), 1);
+        world.env.free(&world, block);
+        assert_int_equal(__asan_address_is_poisoned(block), 1);
+        assert_int_equal(__asan_address_is_poisoned(block + len - 1), 1);
+    }
     world_env_deinit(&world);
 }
 
@@ -140,12 +143,16 @@ static void a_piece_has_edges(void **state)
     struct arena arena;
     (void)state;
     assert_true(arena_init(&arena));
-    uint8_t *piece = arena_take(&arena, 21, 1);
-    assert_null(__asan_region_is_poisoned(piece, 21));
-    assert_int_equal(__asan_address_is_poisoned(piece - 1), 1);
-    assert_int_equal(__asan_address_is_poisoned(piece + 21), 1);
-    arena_reset(&arena);
-    assert_int_equal(__asan_address_is_poisoned(piece), 1);
+    for (size_t len = 17; len <= 32; len++) {
+        (void)arena_take(&arena, len, 1);
+        uint8_t *piece = arena_take(&arena, len, 1);
+        (void)arena_take(&arena, len, 1);
+        assert_null(__asan_region_is_poisoned(piece, len));
+        assert_int_equal(__asan_address_is_poisoned(piece - 1), 1);
+        assert_int_equal(__asan_address_is_poisoned(piece + len), 1);
+        arena_reset(&arena);
+        assert_int_equal(__asan_address_is_poisoned(piece), 1);
+    }
     arena_deinit(&arena);
 }
 #endif

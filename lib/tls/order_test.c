@@ -183,6 +183,13 @@ static void an_identity_is_set_when_it_is_asked_for_and_once(void **state)
         shake_well(&link);
         chat(&link);
         link_close(&link);
+
+        setup(&link, i, PAL_TLS_1_3, PAL_TLS_DRAIN);
+        link.ends[0].config.late_identity = true;
+        link_open(&link);
+        shake_well(&link);
+        expect(link.ends[0].tls_ops->set_identity(link.ends[0].tls, &identity), PAL_BAD_STATE, "never asked for");
+        link_close(&link);
     }
 }
 
@@ -205,22 +212,22 @@ static void close_notify_instead_of_a_handshake_is_a_failure(void **state)
     }
 }
 
-/* dead_calls: all that answers what the connection died of. */
-static void dead_calls(struct link *link, struct end *end)
+/* dead_calls: all that answers what the connection died of, `why`. */
+static void dead_calls(struct link *link, struct end *end, enum pal_status why)
 {
     const struct pal_tls_identity identity = {identities[0].chain, identities[0].private_key};
     struct pal_token token = {0};
     size_t consumed;
 
-    expect(shake_with(link, end, &consumed), PAL_PROTOCOL, "handshake");
-    expect(end->tls_ops->set_identity(end->tls, &identity), PAL_PROTOCOL, "set_identity");
-    expect(encrypt(link, end, text("x")), PAL_PROTOCOL, "encrypt");
-    expect(decrypt(end, 0), PAL_PROTOCOL, "decrypt");
-    expect(control(link, end, control_update, 0), PAL_PROTOCOL, "update_keys");
-    expect(control(link, end, control_renegotiate, 0), PAL_PROTOCOL, "renegotiate");
-    expect(control(link, end, control_alert, 80), PAL_PROTOCOL, "alert");
-    expect(control(link, end, control_shutdown, 0), PAL_PROTOCOL, "shutdown");
-    expect(end->tls_ops->export_ticket(end->tls, &token), PAL_PROTOCOL, "export_ticket");
+    expect(shake_with(link, end, &consumed), why, "handshake");
+    expect(end->tls_ops->set_identity(end->tls, &identity), why, "set_identity");
+    expect(encrypt(link, end, text("x")), why, "encrypt");
+    expect(decrypt(end, 0), why, "decrypt");
+    expect(control(link, end, control_update, 0), why, "update_keys");
+    expect(control(link, end, control_renegotiate, 0), why, "renegotiate");
+    expect(control(link, end, control_alert, 80), why, "alert");
+    expect(control(link, end, control_shutdown, 0), why, "shutdown");
+    expect(end->tls_ops->export_ticket(end->tls, &token), why, "export_ticket");
     expect(take_pending(link, end), PAL_OK, "take_pending");
 }
 
@@ -239,14 +246,27 @@ static void a_connection_that_failed_says_so_to_every_call(void **state)
             }
             bytes_add(&end->inbox, "\x17\x03\x03\0\1x", 6);
             expect(decrypt(end, end->inbox.len), PAL_PROTOCOL, "decrypt");
-            dead_calls(&link, end);
+            dead_calls(&link, end, PAL_PROTOCOL);
             link_close(&link);
         }
     }
 }
 
+static void a_connection_that_said_so_itself_is_over(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * PAL_TLS_NUM_SHAPES; i++) {
+        struct link link;
+
+        setup_open(&link, i & 1, PAL_TLS_1_3, (enum pal_tls_shape)(i >> 1));
+        expect(control(&link, &link.ends[0], control_alert, 80), PAL_OK, "alert");
+        dead_calls(&link, &link.ends[0], PAL_BAD_STATE);
+        link_close(&link);
+    }
+}
+
 /* next_call: the calls that may follow on a decrypt. */
-enum { ENCRYPT, HANDSHAKE, UPDATE, RENEGOTIATE, ALERT, SHUTDOWN, PENDING, NUM_NEXT_CALLS };
+enum { ENCRYPT, DECRYPT, HANDSHAKE, UPDATE, RENEGOTIATE, ALERT, SHUTDOWN, PENDING, NUM_NEXT_CALLS };
 
 static enum pal_status next_call(struct link *link, struct end *end, size_t call)
 {
@@ -255,6 +275,8 @@ static enum pal_status next_call(struct link *link, struct end *end, size_t call
     switch (call) {
     case ENCRYPT:
         return encrypt(link, end, text("x"));
+    case DECRYPT:
+        return decrypt(end, 0);
     case HANDSHAKE:
         return shake_with(link, end, &consumed);
     case UPDATE:
@@ -286,7 +308,7 @@ static void a_failure_behind_plaintext_is_told_by_the_next_call(void **state)
         len_before = end->wire.len;
         expect(decrypt(end, end->inbox.len), PAL_OK, "decrypt");
         expect(next_call(&link, end, i / 4 / PAL_TLS_NUM_SHAPES), PAL_PROTOCOL, "the next call");
-        dead_calls(&link, end);
+        dead_calls(&link, end, PAL_PROTOCOL);
         assert_true(end->wire.len > len_before);
         link_close(&link);
     }
@@ -323,6 +345,7 @@ int main(void)
         cmocka_unit_test(an_identity_is_set_when_it_is_asked_for_and_once),
         cmocka_unit_test(close_notify_instead_of_a_handshake_is_a_failure),
         cmocka_unit_test(a_connection_that_failed_says_so_to_every_call),
+        cmocka_unit_test(a_connection_that_said_so_itself_is_over),
         cmocka_unit_test(a_failure_behind_plaintext_is_told_by_the_next_call),
         cmocka_unit_test(no_room_is_no_end),
     };

@@ -105,7 +105,8 @@ static void views_and_outputs_must_be_there(void **state)
     struct link link;
     struct end *end = &link.ends[0];
     const struct pal_view bad = {NULL, 1};
-    struct pal_tls_identity identity = {identities[0].chain, bad};
+    const struct pal_tls_identity identity = {identities[0].chain, identities[0].private_key};
+    const struct pal_tls_identity keyless = {identities[0].chain, bad};
     struct pal_tls_info info;
     struct pal_token token = {0};
     uint8_t data[4] = {0};
@@ -122,7 +123,7 @@ static void views_and_outputs_must_be_there(void **state)
     expect(end->tls_ops->decrypt(end->tls, &one, &two, data, 4, 3), PAL_BAD_ARGUMENT, "decrypt of more than is there");
     expect(end->tls_ops->set_identity(NULL, &identity), PAL_BAD_ARGUMENT, "set_identity without object");
     expect(end->tls_ops->set_identity(end->tls, NULL), PAL_BAD_ARGUMENT, "set_identity without identity");
-    expect(end->tls_ops->set_identity(end->tls, &identity), PAL_BAD_ARGUMENT, "set_identity without key");
+    expect(end->tls_ops->set_identity(end->tls, &keyless), PAL_BAD_ARGUMENT, "set_identity without key");
     expect(end->tls_ops->info(NULL, &info), PAL_BAD_ARGUMENT, "info without object");
     expect(end->tls_ops->info(end->tls, NULL), PAL_BAD_ARGUMENT, "info into nothing");
     expect(end->tls_ops->alert(end->tls, &token, 0), PAL_BAD_ARGUMENT, "close_notify as an alert");
@@ -193,6 +194,8 @@ static void credentials_longer_than_an_engine_counts_are_refused(void **state)
 
 /* ---- configurations ---------------------------------------------------------------------------------------------- */
 
+enum { NUM_SPOILT = 22 };
+
 static void spoil(struct pal_tls_config *config, size_t i)
 {
     static const uint8_t zeros[UINT16_MAX + 300];
@@ -201,9 +204,10 @@ static void spoil(struct pal_tls_config *config, size_t i)
     const struct pal_view key = text("0123456789abcdef");
 
     memset(names, 255, sizeof(names)); /* 256 names of 255 bytes: valid, and a byte too long */
-    struct pal_tls_config spoilt[] = {*config, *config, *config, *config, *config, *config, *config,
-                                      *config, *config, *config, *config, *config, *config, *config,
-                                      *config, *config, *config, *config, *config, *config, *config};
+    struct pal_tls_config spoilt[NUM_SPOILT];
+    for (size_t j = 0; j < NUM_SPOILT; j++) {
+        spoilt[j] = *config;
+    }
     spoilt[0].role = (enum pal_tls_role)2;
     spoilt[1].shape = PAL_TLS_NUM_SHAPES;
     spoilt[2].mode = PAL_NUM_MODES;
@@ -224,16 +228,15 @@ static void spoil(struct pal_tls_config *config, size_t i)
     spoilt[17].psk_identity = text("who"), spoilt[17].psk_key = bad;
     spoilt[18].psk_identity = text("who"), spoilt[18].psk_key = view_of(zeros, 257);
     spoilt[19].psk_identity = text("who");
-    spoilt[20].ticket = bad;
+    spoilt[20].ticket = bad, spoilt[20].role = PAL_TLS_CLIENT;
+    spoilt[21].identity.chain = text("");
     *config = spoilt[i];
 }
 
 static void configurations_that_cannot_be_are_refused(void **state)
 {
-    enum { num_spoilt = 21 };
-
     (void)state;
-    for (size_t i = 0; i < num_spoilt; i++) {
+    for (size_t i = 0; i < NUM_SPOILT; i++) {
         struct link link;
         struct end *end = &link.ends[1];
 
@@ -243,6 +246,28 @@ static void configurations_that_cannot_be_are_refused(void **state)
             fail_msg("configuration %zu was not refused", i);
         }
         assert_null(end->tls);
+        link_close(&link);
+    }
+}
+
+/* Of its own: as good a ticket as there is. */
+static void a_ticket_is_for_clients(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NUM_ENGINES; i++) {
+        struct link link;
+        struct end *client = &link.ends[0], *server = &link.ends[1];
+        struct pal_token token = {0};
+
+        setup_open(&link, i, PAL_TLS_1_3, PAL_TLS_DRAIN);
+        expect(client->tls_ops->export_ticket(client->tls, &token), PAL_OK, "export_ticket");
+        server->tls_ops->close(server->tls);
+        server->tls = NULL;
+        server->config.ticket = client->config.ticket = pal_token_view(&token);
+        expect(server->tls_ops->open(end_env(server), &server->tls, &server->config), PAL_BAD_ARGUMENT, "server");
+        client->tls_ops->close(client->tls);
+        expect(client->tls_ops->open(end_env(client), &client->tls, &client->config), PAL_OK, "client");
+        expect(pal_token_release(end_env(client), &token), PAL_OK, "release");
         link_close(&link);
     }
 }
@@ -410,6 +435,7 @@ int main(void)
         cmocka_unit_test(lengths_that_no_memory_has_are_refused),
         cmocka_unit_test(credentials_longer_than_an_engine_counts_are_refused),
         cmocka_unit_test(configurations_that_cannot_be_are_refused),
+        cmocka_unit_test(a_ticket_is_for_clients),
         cmocka_unit_test(an_end_needs_an_environment_and_pooled_tokens_a_pool),
         cmocka_unit_test(keys_are_read_to_their_end_and_no_further),
         cmocka_unit_test(chains_have_up_to_sixteen_certificates),
