@@ -99,6 +99,7 @@ static void prepare(struct link *link, const struct moment *moment, const struct
     link_certify(link, &identities[0], false);
     link_versions(link, subject->version);
     link->ends[0].config.shape = link->ends[1].config.shape = subject->shape;
+    link->ends[0].config.mode = link->ends[1].config.mode = PAL_FRESH; /* tokens, too, are of memory that is refused */
     if (moment->configure != NULL) {
         moment->configure(link);
     }
