@@ -13,10 +13,7 @@ bool tls_queue_reserve(const struct pal_env *env, struct tls_queue *queue, size_
     size_t live = queue->len - queue->at;
     uint8_t *grown;
 
-    if (more <= queue->cap - queue->len) {
-        return true;
-    }
-    if (queue->at > 0) {
+    if (queue->at > 0 && more > queue->cap - queue->len) {
         memmove(queue->data, queue->data + queue->at, live);
         queue->at = 0;
         queue->len = live;
