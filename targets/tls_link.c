@@ -72,9 +72,10 @@ static void append(struct tls_end *to, struct pal_view bytes)
             uint8_t *place = to->inbox + to->inbox_len;
             size_t body = len > RECORD_HEADER ? (size_t)(place[3] << 8 | place[4]) : 0;
             place[link->change_at] ^= link->change_xor;
+            bool in_body = link->change_at >= RECORD_HEADER && link->change_at < RECORD_HEADER + body;
+            /* Behind another change it may be inside of a record that is still waited for: a length was changed. */
+            to->tampered |= !to->touched && to->finished && from->finished && !link->shaking && in_body;
             to->touched = true;
-            to->tampered = to->finished && from->finished && !link->shaking && link->change_at >= RECORD_HEADER &&
-                           link->change_at < RECORD_HEADER + body;
             link->change = false;
         } else {
             link->change_at -= len;
