@@ -62,6 +62,7 @@ static void append(struct tls_end *to, struct pal_view bytes)
     struct tls_link *link = to->link;
     size_t room = TLS_INBOX_MAX - to->inbox_len;
     size_t len = bytes.len < room ? bytes.len : room;
+    to->touched |= len < bytes.len; /* tokens that were held may be more than fits, all at once */
     if (len == 0) {
         return;
     }
